@@ -1,0 +1,79 @@
+package sampling
+
+import "context"
+
+// Draw says how proposals are drawn at temperatures above 0.
+type Draw uint8
+
+const (
+	// DrawInverseCDF takes the smallest token whose cumulative probability exceeds one uniform per position.
+	DrawInverseCDF Draw = iota
+	// DrawGumbel takes argmax(logits/T + Gumbel noise), with V-wide noise from the host: for comparisons with references.
+	DrawGumbel
+)
+
+// Head says what the statistics head computes; it is fixed for a run.
+type Head struct {
+	Needs    Needs
+	Suppress []int32 // ids that are -inf before statistics and draw: the mask id, ids beyond the tokenizer, sampling.suppress_tokens
+	Draw     Draw
+	Filter   bool // some row uses top-k, top-p or min-p
+	Present  bool // written positions need statistics too (planners that remask)
+}
+
+// Params are the draw's settings of one row. Order of application: temperature, top-k, top-p, min-p.
+type Params struct {
+	Temperature float32 // 0 = argmax
+	TopK        int32   // 0 = off; ties at the k-th value are all kept
+	TopP        float32 // 1 = off; the token that crosses p stays
+	MinP        float32 // 0 = off
+}
+
+// Batch is one forward pass. The runtime owns the memory and hands it out by [Denoiser.Batch]; the caller fills it.
+type Batch struct {
+	B, L      int
+	Tokens    []int64   // [B, L] padded with the pad id (or any token) where Attention is 0
+	Attention []int64   // [B, L] 1 = real position
+	Time      []float32 // [B] only read by models with a time input
+	Active    []uint8   // [B, L] 1 = statistics wanted; elsewhere the results are undefined
+	Params    []Params  // [B]
+	Uniform   []float64 // [B, L] the draw's noise, in (0, 1); not read at temperature 0
+	Gumbel    []float64 // [B, L, V] with DrawGumbel, else nil
+}
+
+// Fault marks a proposal that could not be made.
+const (
+	// FaultNaN is the proposal where the logits hold NaN or +Inf.
+	FaultNaN int32 = -1
+	// FaultSuppressed is the proposal where every token is suppressed.
+	FaultSuppressed int32 = -2
+)
+
+// Statistics is the result of one forward pass, laid out like the batch; nil where not needed. The memory belongs to
+// the runtime and is valid until its next run. Tolerances against [Compute]: see DESIGN section 9.
+type Statistics struct {
+	B, L         int
+	Proposal     []int32   // [B, L] always there: a token id, FaultNaN or FaultSuppressed
+	LogpProposal []float32 // [B, L]
+	P1, P2       []float32 // [B, L]
+	Entropy      []float32 // [B, L]
+	LogpCurrent  []float32 // [B, L]
+	KLPrev       []float32 // [B, L]
+	TopIDs       []int32   // [B, L, K]
+	TopLogp      []float32 // [B, L, K]
+	VocabDot     []float32 // [C, B, L]
+	Logits       []float32 // [B, L, V], in the memory given by Options of the runtime when it crosses to a plugin
+}
+
+// Denoiser is a loaded model: the one narrow interface of every runtime. It is used by one goroutine at a time, except
+// Close and the cancelling of a context.
+type Denoiser interface {
+	Capabilities() Capabilities
+	// Configure builds the statistics head. It is called once, before the first Batch.
+	Configure(ctx context.Context, head Head) error
+	// Batch returns the buffers of a [B, L] pass, ready to be filled; equal sizes return the same memory.
+	Batch(b, l int) (*Batch, error)
+	// Run runs the batch that was handed out last. Cancelling ctx ends it within about 0.1 s with ctx's error.
+	Run(ctx context.Context) (*Statistics, error)
+	Close() error
+}

@@ -1,0 +1,106 @@
+package sampling
+
+import "context"
+
+// Kind says what a plugin is.
+type Kind string
+
+// The kinds of plugins of protocol version 1.
+const (
+	KindPlanner Kind = "planner"
+	KindSampler Kind = "sampler"
+	KindTrainer Kind = "trainer"
+)
+
+// Description is what a plugin says of itself before any run.
+type Description struct {
+	Kind          Kind
+	Name, Version string
+	Summary       string // one line for lists
+	Needs         Needs  // the largest set that any options can ask for
+	OptionsSchema string // JSON Schema of the options object; properties carry type, default, description, enum, minimum, maximum
+	CanRemask     bool
+	CanInsert     bool
+	Adaptive      bool // steps are only a cap
+}
+
+// Capabilities is what the runtime and the run offer to a plugin.
+type Capabilities struct {
+	Serves      Needs // statistics that the runtime can compute (TopK: the largest K; VocabDot: nil, see VocabDots)
+	VocabDots   int   // how many vectors may be given
+	State       bool  // statistics with memory (kl_prev)
+	MaxRows     int   // largest batch
+	FixedRows   int   // 0, or the batch that the model was exported with
+	MaxLength   int   // 0, or the longest row
+	FixedLength int   // 0, or the length that the model was exported with
+	Padding     bool  // rows of different lengths may share a batch (the model takes an attention mask)
+	V           int   // width of the logits
+	Runtime     string
+	Provider    string // the provider that runs, such as "cpu"
+}
+
+// Run is what a plugin learns when a run starts.
+type Run struct {
+	ID           string
+	Options      []byte // JSON object, checked against OptionsSchema
+	Capabilities Capabilities
+	MaskID       int32
+	V            int // tokens that may be written have ids below V
+	Temperature  float64
+}
+
+// Planner decides which positions a step opens or masks again. Plan writes one decision per row of step into out
+// (already reset, len(out) == len(step.Rows)). Plan must depend on nothing but its step, its run and what it keeps per
+// row; it is never called from two goroutines at once.
+type Planner interface {
+	Describe(ctx context.Context) (Description, error)
+	Start(ctx context.Context, run Run) (Needs, error)
+	Plan(ctx context.Context, step *Step, out []Decision) error
+	End(ctx context.Context) error
+}
+
+// RowState is what a sampler knows of a row that it drives.
+type RowState struct {
+	Slot   int
+	Index  int64
+	Step   int // steps done
+	Steps  int // steps allowed
+	Blanks int // positions that were blank at the start
+	Masked int // positions that are masked now
+	Length int
+	Done   bool
+}
+
+// Advance is one step of one row: the sampler chooses the times, the planner the positions.
+type Advance struct {
+	Slot           int
+	T, S           float64
+	AlphaT, AlphaS float64
+}
+
+// Session is what the host offers to a sampler. A slot is valid from Admit until Emit.
+type Session interface {
+	// Admit fills free slots with waiting rows and returns them. No rows while slots are in use is fine; no rows and no
+	// slot in use means that the run is over.
+	Admit(ctx context.Context) ([]RowState, error)
+	// Advance runs one forward pass over the rows, has the planner decide, applies and returns the rows after the step.
+	// Statistics stay in the host. Rows with nothing to open run no forward pass.
+	Advance(ctx context.Context, rows []Advance) ([]RowState, error)
+	// Denoise runs one forward pass and returns the statistics that the sampler declared in Start.
+	Denoise(ctx context.Context, rows []Advance) (*Step, error)
+	// Plan asks the planner about the statistics of the last Denoise.
+	Plan(ctx context.Context) ([]Decision, error)
+	// Apply applies the sampler's own decisions, one per row of the last Denoise.
+	Apply(ctx context.Context, decisions []Decision) ([]RowState, error)
+	// Emit hands finished rows over and frees their slots.
+	Emit(ctx context.Context, slots []int) error
+}
+
+// Sampler owns the trajectory: which rows step when, at which times, with how many forward passes.
+type Sampler interface {
+	Describe(ctx context.Context) (Description, error)
+	Start(ctx context.Context, run Run) (Needs, error)
+	// Sample drives the session until no rows are left.
+	Sample(ctx context.Context, session Session) error
+	End(ctx context.Context) error
+}
