@@ -1,0 +1,73 @@
+package sampling
+
+import "time"
+
+// Finish says why a row ended.
+type Finish string
+
+// How a row can end.
+const (
+	FinishComplete  Finish = "complete"  // no mask is left
+	FinishStop      Finish = "stop"      // the planner or a stop rule ended it
+	FinishSteps     Finish = "steps"     // the cap on steps was reached and the rest opened at once
+	FinishLength    Finish = "length"    // an insertion model reached its length cap
+	FinishCancelled Finish = "cancelled" // the run was interrupted
+	FinishError     Finish = "error"     // the row failed; Err says why
+)
+
+// Request is one row to sample.
+type Request struct {
+	Index  int64   // number of the row in the run; keys its random streams
+	Tokens []int32 // [L] without padding, mask id = blank
+	Fixed  []bool  // [L] or nil: everything that is not the mask is fixed
+	Steps  int     // 0 = one per blank
+	Params Params
+}
+
+// Result is one finished row.
+type Result struct {
+	Index   int64
+	Tokens  []int32 // [L] the whole row, special and fixed tokens included, padding not
+	Finish  Finish
+	NFE     int // forward passes in which the row took part
+	Steps   int // steps used, empty ones included
+	Opened  int // positions that were blank at the start and are written now
+	Revised int // positions masked again or overwritten on the way
+	Elapsed time.Duration
+	StepMap []int32   // [L] step at which the position was opened last, -1 where it was given
+	Logp    []float32 // [L] log-probability of the token when it was opened (NaN where the planner did not need it), 0 where given
+	Err     error     // with FinishError
+}
+
+// Frame is the state of one row after one step, for screens and traces. The slices belong to the session and are valid
+// during the call only.
+type Frame struct {
+	Index       int64
+	Slot        int
+	Step, Steps int // the step that was just done, from 0
+	NFE         int
+	Tokens      []int32 // [L]
+	Flags       []Flags // [L]
+	Guess       []int32 // [L] proposals of this step, -1 where none; nil when the runtime made none
+	Opened      []int32 // absolute positions written by this step
+	Remasked    []int32
+	Metrics     map[string]float64
+}
+
+// Observer watches a run. Calls come from the goroutine of the step loop and must return quickly.
+type Observer interface {
+	Admitted(Frame)
+	Stepped(Frame)
+	Finished(Result)
+}
+
+// Accounts says where the time of a run went; it only grows.
+type Accounts struct {
+	Rows, Tokens int           // finished rows, positions opened in them
+	Passes       int           // forward passes of the batch
+	RowPasses    int           // sum over rows of the passes they took part in: the NFE of all rows
+	Steps        int           // row steps, empty ones included
+	Denoise      time.Duration // in the runtime
+	Plan         time.Duration // in planner calls, transport included
+	Wall         time.Duration
+}
