@@ -68,6 +68,7 @@ type RowState struct {
 	Blanks int // positions that were blank at the start
 	Masked int // positions that are masked now
 	Length int
+	NextT  float64 // 0, or the time that the planner asked the row to go on from
 	Done   bool
 }
 

@@ -48,7 +48,8 @@ type Frame struct {
 	NFE         int
 	Tokens      []int32 // [L]
 	Flags       []Flags // [L]
-	Guess       []int32 // [L] proposals of this step, -1 where none; nil when the runtime made none
+	Guess       []int32 // [n] proposals of this step for positions GuessAt and on, -1 where none; nil before the first step
+	GuessAt     int
 	Opened      []int32 // absolute positions written by this step
 	Remasked    []int32
 	Metrics     map[string]float64

@@ -1,0 +1,263 @@
+package sampling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// LoopConfig is what a run is made of.
+type LoopConfig struct {
+	Denoiser     Denoiser // configured
+	Planner      Planner  // started
+	PlannerName  string   // for messages
+	CanRemask    bool     // as the planner described itself
+	PlannerNeeds Needs
+	SamplerNeeds Needs
+	Seed         uint64
+	MaskID       int32
+	PadID        int32
+	V            int     // writable ids lie below V
+	Suppress     []int32 // ids that nobody may write; the mask id is among them in any case
+	Draw         Draw
+	Rows         int // size of the batch
+	RunID        string
+	// Next returns the waiting rows one by one.
+	Next func() (Request, bool)
+	// Sink takes finished rows, in the order in which they finish.
+	Sink      func(Result) error
+	Observers []Observer
+}
+
+// Loop is the host's side of a run: it keeps the batch of rows, feeds the denoiser, asks the planner, checks and applies
+// decisions, and replaces rows that are finished. It implements [Session]; a sampler drives it.
+type Loop struct {
+	LoopConfig
+	stream Stream
+	rules  rules
+	caps   Capabilities
+
+	mu       sync.Mutex
+	slots    []*canvas
+	used     int
+	waiting  *Request // the next row, when it does not fit beside the present ones
+	ended    bool
+	pass     pass
+	accounts Accounts
+	began    time.Time
+}
+
+// NewLoop checks the configuration and returns a loop whose first Admit takes the first rows.
+func NewLoop(c LoopConfig) (*Loop, error) {
+	caps := c.Denoiser.Capabilities()
+	if c.Rows < 1 {
+		return nil, fmt.Errorf("batch: %d rows asked for; give at least 1", c.Rows)
+	}
+	if caps.MaxRows > 0 {
+		c.Rows = min(c.Rows, caps.MaxRows)
+	}
+	l := &Loop{LoopConfig: c, stream: Stream{c.Seed}, caps: caps, slots: make([]*canvas, c.Rows), began: time.Now()}
+	l.rules = rules{maskID: c.MaskID, v: c.V, canRemask: c.CanRemask, forbidden: map[int32]bool{c.MaskID: true}}
+	for _, id := range c.Suppress {
+		l.rules.forbidden[id] = true
+	}
+	return l, nil
+}
+
+// Accounts returns where the time went so far.
+func (l *Loop) Accounts() Accounts {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accounts
+	a.Wall = time.Since(l.began)
+	return a
+}
+
+// Admit implements [Session].
+func (l *Loop) Admit(ctx context.Context) ([]RowState, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []RowState
+	for slot, c := range l.slots {
+		if c != nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c, err := l.take()
+		if err != nil {
+			return nil, err
+		}
+		if c == nil {
+			break
+		}
+		l.slots[slot] = c
+		l.used++
+		out = append(out, c.state(slot))
+		for _, o := range l.Observers {
+			o.Admitted(c.frame(slot, nil))
+		}
+	}
+	return out, nil
+}
+
+// take returns the next row, or nil when none waits or none fits beside the rows in use.
+func (l *Loop) take() (*canvas, error) {
+	if l.waiting == nil {
+		if l.ended {
+			return nil, nil
+		}
+		r, ok := l.Next()
+		if !ok {
+			l.ended = true
+			return nil, nil
+		}
+		l.waiting = &r
+	}
+	if !l.caps.Padding && l.used > 0 { // without an attention mask only rows of one length share a batch
+		i := slices.IndexFunc(l.slots, func(c *canvas) bool { return c != nil })
+		if len(l.slots[i].tokens) != len(l.waiting.Tokens) {
+			return nil, nil
+		}
+	}
+	c, err := newCanvas(*l.waiting, l.MaskID, max(l.caps.V, l.V), time.Now())
+	l.waiting = nil
+	return c, err
+}
+
+// Emit implements [Session].
+func (l *Loop) Emit(_ context.Context, slots []int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range slots {
+		if s < 0 || s >= len(l.slots) || l.slots[s] == nil {
+			return fmt.Errorf("emit: slot %d is not in use", s)
+		}
+		if err := l.emit(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Loop) emit(slot int) error {
+	c := l.slots[slot]
+	l.slots[slot] = nil
+	l.used--
+	if c.finish == "" {
+		c.finish = FinishStop
+		if c.masked == 0 {
+			c.finish = FinishComplete
+		}
+	}
+	r := c.result(time.Now())
+	if c.finish != FinishError && c.finish != FinishCancelled {
+		l.accounts.Rows++
+	}
+	l.accounts.Tokens += r.Opened
+	for _, o := range l.Observers {
+		o.Finished(r)
+	}
+	return l.Sink(r)
+}
+
+// Abort hands over every row on its way: as cancelled when cause is a context's end, else with the error.
+func (l *Loop) Abort(cause error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for slot, c := range l.slots {
+		if c == nil {
+			continue
+		}
+		if c.finish == "" {
+			c.finish, c.err = FinishError, cause
+			if errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
+				c.finish, c.err = FinishCancelled, nil
+			}
+		}
+		if err := l.emit(slot); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Advance implements [Session].
+func (l *Loop) Advance(ctx context.Context, rows []Advance) ([]RowState, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.denoise(ctx, rows, &l.PlannerNeeds); err != nil {
+		return nil, err
+	}
+	if len(l.pass.step.Rows) > 0 {
+		if err := l.plan(ctx); err != nil {
+			return nil, err
+		}
+		if err := l.apply("planner "+l.PlannerName, l.pass.decisions); err != nil {
+			return nil, err
+		}
+	}
+	return l.states(rows), nil
+}
+
+// Denoise implements [Session].
+func (l *Loop) Denoise(ctx context.Context, rows []Advance) (*Step, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.denoise(ctx, rows, &l.SamplerNeeds); err != nil {
+		return nil, err
+	}
+	return &l.pass.step, nil
+}
+
+// Plan implements [Session].
+func (l *Loop) Plan(ctx context.Context) ([]Decision, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lay(&l.PlannerNeeds)
+	if err := l.plan(ctx); err != nil {
+		return nil, err
+	}
+	return l.pass.decisions, nil
+}
+
+// Apply implements [Session].
+func (l *Loop) Apply(_ context.Context, decisions []Decision) ([]RowState, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(decisions) != len(l.pass.step.Rows) {
+		return nil, &Error{Code: ContractViolation, Object: "sampler", Problem: fmt.Sprintf("%d decisions for %d rows", len(decisions), len(l.pass.step.Rows)), Hint: "give one per row of the last Denoise"}
+	}
+	if err := l.apply("sampler", decisions); err != nil {
+		return nil, err
+	}
+	return l.states(l.pass.asked), nil
+}
+
+func (l *Loop) states(rows []Advance) []RowState {
+	out := l.pass.states[:0]
+	for _, r := range rows {
+		out = append(out, l.slots[r.Slot].state(r.Slot))
+	}
+	l.pass.states = out
+	return out
+}
+
+func (l *Loop) plan(ctx context.Context) error {
+	p := &l.pass
+	for len(p.decisions) < len(p.step.Rows) {
+		p.decisions = append(p.decisions[:cap(p.decisions)], Decision{})
+	}
+	p.decisions = p.decisions[:len(p.step.Rows)]
+	for i := range p.decisions {
+		p.decisions[i].Reset()
+	}
+	start := time.Now()
+	err := l.Planner.Plan(ctx, &p.step, p.decisions)
+	l.accounts.Plan += time.Since(start)
+	return err
+}

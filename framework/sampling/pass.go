@@ -1,0 +1,284 @@
+package sampling
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// pass is the memory of one forward pass, reused by the next.
+type pass struct {
+	asked     []Advance // as the sampler gave them
+	live      []Advance // those that need a forward pass; row i of the batch is live[i]
+	stats     *Statistics
+	uniform   []float64 // [B, L] the planner's noise
+	gumbel    []float64 // [B, L]
+	step      Step
+	decisions []Decision
+	states    []RowState
+	opened    []int32 // absolute positions, for observers
+	remasked  []int32
+}
+
+// denoise runs one forward pass over the rows that have something to open and lays the statistics out for needs.
+func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error {
+	p := &l.pass
+	p.asked = append(p.asked[:0], rows...)
+	p.live = p.live[:0]
+	length := 0
+	for _, r := range rows {
+		if r.Slot < 0 || r.Slot >= len(l.slots) || l.slots[r.Slot] == nil {
+			return &Error{Code: ContractViolation, Object: "sampler", Problem: fmt.Sprintf("advances slot %d, which is not in use", r.Slot), Hint: "use slots from Admit until Emit"}
+		}
+		if slices.ContainsFunc(p.live, func(a Advance) bool { return a.Slot == r.Slot }) {
+			return &Error{Code: ContractViolation, Object: "sampler", Problem: fmt.Sprintf("advances slot %d twice in one pass", r.Slot), Hint: "name each slot once"}
+		}
+		c := l.slots[r.Slot]
+		if c.finish != "" {
+			continue
+		}
+		if c.masked == 0 {
+			c.finish = FinishComplete
+			continue
+		}
+		p.live = append(p.live, r)
+		length = max(length, len(c.tokens))
+	}
+	p.step.Rows = p.step.Rows[:0]
+	if len(p.live) == 0 {
+		return ctx.Err()
+	}
+	if err := l.fill(length); err != nil {
+		return err
+	}
+	start := time.Now()
+	stats, err := l.Denoiser.Run(ctx)
+	l.accounts.Denoise += time.Since(start)
+	if err != nil {
+		return err
+	}
+	l.accounts.Passes++
+	l.accounts.RowPasses += len(p.live)
+	p.stats = stats
+	l.dropFaulty()
+	l.lay(needs)
+	return nil
+}
+
+// fill writes the live rows into the denoiser's batch [B, length].
+func (l *Loop) fill(length int) error {
+	b, err := l.Denoiser.Batch(len(l.pass.live), length)
+	if err != nil {
+		return err
+	}
+	for i, a := range l.pass.live {
+		c := l.slots[a.Slot]
+		tokens, attention, active := b.Tokens[i*length:(i+1)*length], b.Attention[i*length:(i+1)*length], b.Active[i*length:(i+1)*length]
+		clear(active)
+		for j, t := range c.tokens {
+			tokens[j], attention[j] = int64(t), 1
+			if f := c.flags[j]; f&Masked != 0 || l.CanRemask && f&Fixed == 0 {
+				active[j] = 1
+			}
+		}
+		for j := len(c.tokens); j < length; j++ {
+			tokens[j], attention[j] = int64(l.PadID), 0
+		}
+		b.Params[i] = c.request.Params
+		if b.Time != nil {
+			b.Time[i] = float32(a.T)
+		}
+		if c.request.Params.Temperature > 0 {
+			if l.Draw == DrawGumbel {
+				v := len(b.Gumbel) / (b.B * length)
+				for j := c.lo; j < c.hi; j++ {
+					if active[j] != 0 {
+						l.stream.TokenGumbels(b.Gumbel[(i*length+j)*v:(i*length+j+1)*v], c.request.Index, c.step, j)
+					}
+				}
+			} else {
+				l.stream.Uniforms(b.Uniform[i*length+c.lo:i*length+c.hi], c.request.Index, c.step, c.lo, PurposeDraw)
+			}
+		}
+	}
+	return nil
+}
+
+// dropFaulty ends the rows whose logits cannot be used; the others go on.
+func (l *Loop) dropFaulty() {
+	p := &l.pass
+	for i, a := range p.live {
+		c := l.slots[a.Slot]
+		c.nfe++
+		for j := c.lo; j < c.hi; j++ {
+			q := p.stats.Proposal[i*p.stats.L+j]
+			f := c.flags[j]
+			if q >= 0 || f&Fixed != 0 || f&Masked == 0 && !l.CanRemask {
+				continue
+			}
+			what := "are NaN or infinite"
+			if q == FaultSuppressed {
+				what = "leave no token that may be written"
+			}
+			c.finish = FinishError
+			c.err = fmt.Errorf("row %d, step %d, position %d: the logits %s; check the model with another provider (--runtime cpu) and its suppressed tokens",
+				c.request.Index, c.step, j, what)
+			break
+		}
+	}
+}
+
+// lay points the rows of the step at the statistics that needs names.
+func (l *Loop) lay(needs *Needs) {
+	p := &l.pass
+	st, length := p.stats, p.stats.L
+	p.step.Run = l.RunID
+	p.step.Rows = p.step.Rows[:0]
+	p.uniform = slices.Grow(p.uniform[:0], len(p.live)*length)[:len(p.live)*length]
+	if needs.Gumbel {
+		p.gumbel = slices.Grow(p.gumbel[:0], len(p.live)*length)[:len(p.live)*length]
+	}
+	for i, a := range p.live {
+		c := l.slots[a.Slot]
+		if c.finish != "" {
+			continue
+		}
+		lo, hi := i*length+c.lo, i*length+c.hi
+		r := Row{Index: c.request.Index, Slot: a.Slot, Offset: c.lo, Blanks: c.blanks, Step: c.step, Steps: c.steps,
+			T: a.T, S: a.S, AlphaT: a.AlphaT, AlphaS: a.AlphaS, Token: c.tokens[c.lo:c.hi], Flags: c.flags[c.lo:c.hi],
+			Proposal: st.Proposal[lo:hi]}
+		part := func(is bool, s []float32) []float32 {
+			if is && s != nil {
+				return s[lo:hi]
+			}
+			return nil
+		}
+		r.LogpProposal = part(needs.LogpProposal != NotNeeded, st.LogpProposal)
+		r.P1, r.P2 = part(needs.P1, st.P1), part(needs.P2, st.P2)
+		r.Entropy = part(needs.Entropy != NotNeeded, st.Entropy)
+		r.LogpCurrent = part(needs.LogpCurrent, st.LogpCurrent)
+		r.KLPrev = part(needs.KLPrev, st.KLPrev)
+		if needs.Uniform {
+			r.Uniform = p.uniform[lo:hi]
+			l.stream.Uniforms(r.Uniform, c.request.Index, c.step, c.lo, PurposeUniform)
+		}
+		if needs.Gumbel {
+			r.Gumbel = p.gumbel[lo:hi]
+			l.stream.Gumbels(r.Gumbel, c.request.Index, c.step, c.lo, PurposeGumbel)
+		}
+		if k := needs.TopK; k > 0 && st.TopIDs != nil {
+			all := len(st.TopIDs) / (st.B * length) // the head serves the largest K that anybody asked for
+			r.K, r.TopIDs, r.TopLogp = all, st.TopIDs[lo*all:hi*all], st.TopLogp[lo*all:hi*all]
+		}
+		if n := len(needs.VocabDot); n > 0 && st.VocabDot != nil {
+			r.VocabDot = make([]float32, 0, n*(hi-lo))
+			for d := range n {
+				o := d * st.B * length
+				r.VocabDot = append(r.VocabDot, st.VocabDot[o+lo:o+hi]...)
+			}
+		}
+		if needs.Logits && st.Logits != nil {
+			r.V = len(st.Logits) / (st.B * length)
+			r.Logits = st.Logits[lo*r.V : hi*r.V]
+		}
+		p.step.Rows = append(p.step.Rows, r)
+	}
+}
+
+// apply checks every decision first and then applies all of them, so that a violation changes nothing.
+func (l *Loop) apply(who string, decisions []Decision) error {
+	rows := l.pass.step.Rows
+	for i := range rows {
+		if err := l.rules.check(&rows[i], &decisions[i]); err != nil {
+			return &Error{Code: ContractViolation, Object: fmt.Sprintf("%s, row %d, step %d", who, rows[i].Index, rows[i].Step),
+				Problem: err.Error(), Hint: "the row was left as it was before the step"}
+		}
+	}
+	for i := range rows {
+		if err := l.applyRow(&rows[i], &decisions[i]); err != nil {
+			return &Error{Code: ContractViolation, Object: fmt.Sprintf("%s, row %d, step %d", who, rows[i].Index, rows[i].Step), Problem: err.Error()}
+		}
+	}
+	return nil
+}
+
+func (l *Loop) applyRow(row *Row, d *Decision) error {
+	p, c := &l.pass, l.slots[row.Slot]
+	p.opened, p.remasked = p.opened[:0], p.remasked[:0]
+	if d.ActedAs > c.step {
+		l.accounts.Steps += d.ActedAs - c.step
+		c.step = d.ActedAs
+	}
+	write := func(i int, token int32, logp float32) {
+		c.write(row.Offset+i, token, logp)
+		p.opened = append(p.opened, int32(row.Offset+i))
+	}
+	open := func(i int) { write(i, row.Proposal[i], l.logp(row, i)) }
+	for _, w := range d.Overwrite {
+		write(int(w.Position), w.Token, float32(math.NaN()))
+	}
+	for _, i := range d.Open {
+		open(int(i))
+	}
+	for _, i := range d.Remask {
+		c.remask(row.Offset+int(i), l.MaskID)
+		p.remasked = append(p.remasked, int32(row.Offset+int(i)))
+	}
+	last := c.step+1 >= c.steps
+	if d.Fill != FillNone || last && !d.Done {
+		filled := false
+		for i := range row.Flags {
+			if row.Flags[i]&Masked == 0 {
+				continue
+			}
+			token := row.Proposal[i]
+			if d.Fill == FillArgmax && c.request.Params.Temperature > 0 {
+				if row.K == 0 {
+					return fmt.Errorf("asks for fill argmax at a temperature above 0 without the need topk; declare it")
+				}
+				token = row.TopIDs[i*row.K]
+			}
+			write(i, token, l.logp(row, i))
+			filled = true
+		}
+		if filled && d.Fill == FillNone {
+			c.finish = FinishSteps
+		}
+	}
+	c.step++
+	c.nextT = d.NextT
+	l.accounts.Steps++
+	if c.masked == 0 && c.finish == "" {
+		c.finish = FinishComplete
+	}
+	if d.Done && c.finish == "" {
+		c.finish = FinishStop
+	}
+	if len(l.Observers) > 0 {
+		f := c.frame(row.Slot, row.Proposal)
+		f.Step, f.Opened, f.Remasked, f.Metrics = c.step-1, p.opened, p.remasked, d.Metrics
+		for _, o := range l.Observers {
+			o.Stepped(f)
+		}
+	}
+	return nil
+}
+
+// logp returns the log-probability of a proposal, NaN when nobody asked for it.
+func (l *Loop) logp(row *Row, i int) float32 {
+	if lp := l.pass.stats.LogpProposal; lp != nil {
+		for b, a := range l.pass.live {
+			if a.Slot == row.Slot {
+				return lp[b*l.pass.stats.L+row.Offset+i]
+			}
+		}
+	}
+	return float32(math.NaN())
+}
+
+// frame describes the row to observers; guess holds the window's proposals, or nil.
+func (c *canvas) frame(slot int, guess []int32) Frame {
+	return Frame{Index: c.request.Index, Slot: slot, Step: c.step, Steps: c.steps, NFE: c.nfe, Tokens: c.tokens, Flags: c.flags, Guess: guess, GuessAt: c.lo}
+}

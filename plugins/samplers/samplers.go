@@ -1,0 +1,12 @@
+// Package samplers lists the first-party samplers.
+package samplers
+
+import (
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/samplers/masked"
+)
+
+// All returns the constructors by name.
+func All() map[string]func() sampling.Sampler {
+	return map[string]func() sampling.Sampler{"masked": masked.New}
+}
