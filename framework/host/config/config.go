@@ -1,0 +1,73 @@
+// Package config turns defaults, the model's own settings, a file, the environment and flags, in this order of growing
+// strength, into one [Config]. Every value keeps its [Origin]; every problem of all sources is found in one go.
+//
+// Keys are dotted in files, flags and messages ("planner.gamma"); in the environment the dot is a double underscore
+// (MDMHOST_PLANNER__GAMMA). The keys below planner and sampler that the host does not know belong to the plugin and are
+// checked by [ValidateOptions] once it has described itself.
+package config
+
+// Config is everything that a command may be told. The zero value of a field means what its key says in [Keys].
+type Config struct {
+	Model    string   `koanf:"model"`
+	Runtime  Runtime  `koanf:"runtime"`
+	Planner  Part     `koanf:"planner"`
+	Sampler  Part     `koanf:"sampler"`
+	Sampling Sampling `koanf:"sampling"`
+
+	Num    int     `koanf:"num"`
+	Batch  int     `koanf:"batch"`
+	Steps  int     `koanf:"steps"`
+	Length int     `koanf:"length"`
+	Seed   *uint64 `koanf:"seed"` // nil until drawn
+
+	Prompt  string `koanf:"prompt"`
+	Infill  string `koanf:"infill"`
+	Prompts string `koanf:"prompts"`
+
+	Format    string `koanf:"format"`
+	Details   bool   `koanf:"details"`
+	Out       string `koanf:"out"`
+	Overwrite bool   `koanf:"overwrite"`
+	Trace     string `koanf:"trace"`
+	Watch     bool   `koanf:"watch"`
+
+	layers  [][]setting
+	origins map[string]Origin
+	left    []Entry
+}
+
+// Runtime chooses where the denoiser runs.
+type Runtime struct {
+	Kind          string            `koanf:"kind"`
+	Provider      string            `koanf:"provider"`
+	Threads       int               `koanf:"threads"`
+	Device        int               `koanf:"device"`
+	Library       string            `koanf:"library"`
+	Head          string            `koanf:"head"`
+	SessionConfig map[string]string `koanf:"session_config"`
+}
+
+// Part is a plugin's name and its options. An option that came as text (from the environment or a flag) is a [Text].
+type Part struct {
+	Name    string         `koanf:"name"`
+	Options map[string]any `koanf:",remain"`
+}
+
+// Sampling says how tokens are drawn.
+type Sampling struct {
+	Temperature    float64 `koanf:"temperature"`
+	TopK           int     `koanf:"top_k"`
+	TopP           float64 `koanf:"top_p"`
+	MinP           float64 `koanf:"min_p"`
+	SuppressTokens []int32 `koanf:"suppress_tokens"`
+	Draw           string  `koanf:"draw"`
+}
+
+// Origin returns where the value of a key came from.
+func (c *Config) Origin(key string) Origin { return c.origins[key] }
+
+// Given tells whether somebody set the key: it is not a default.
+func (c *Config) Given(key string) bool {
+	o, ok := c.origins[key]
+	return ok && o.Layer != LayerDefault
+}

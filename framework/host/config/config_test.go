@@ -1,0 +1,239 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mdmhost/mdmhost/framework/host/config"
+)
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func load(t *testing.T, s config.Sources) *config.Config {
+	t.Helper()
+	c, err := config.Load(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestPrecedence(t *testing.T) {
+	file := write(t, "mine.yaml", "steps: 2\nnum: 2\nbatch: 2\nsampling.temperature: 0.5\n")
+	s := config.Sources{
+		File:    file,
+		Environ: []string{"HOME=/x", "MDMHOST_NUM=3", "MDMHOST_BATCH=3"},
+		Flags:   []config.Assignment{{Key: "batch", Value: "4", Flag: "--batch"}},
+	}
+	c, err := load(t, s).WithModel("generation_config.json", []byte(`{"steps": 1, "length": 9, "transformers_version": "4"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []int{c.Length, c.Steps, c.Num, c.Batch}
+	if diff := cmp.Diff([]int{9, 2, 3, 4}, got); diff != "" {
+		t.Error(diff)
+	}
+	if c.Sampling.TopP != 1 || c.Sampling.Temperature != 0.5 || c.Seed != nil {
+		t.Errorf("sampling %+v, seed %v", c.Sampling, c.Seed)
+	}
+	origins := map[string]string{}
+	for _, key := range []string{"length", "steps", "num", "batch", "sampling.top_p"} {
+		origins[key] = c.Origin(key).String()
+	}
+	want := map[string]string{
+		"length": "generation_config.json:1", "steps": file + ":1", "num": "MDMHOST_NUM", "batch": "--batch", "sampling.top_p": "default",
+	}
+	if diff := cmp.Diff(want, origins); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEveryKeyReachesItsField(t *testing.T) {
+	values := map[string]string{
+		"model": "m", "runtime.kind": "onnx", "runtime.provider": "auto", "runtime.threads": "2", "runtime.device": "1",
+		"runtime.library": "lib", "runtime.head": "go", "planner.name": "eb", "sampler.name": "other",
+		"sampling.temperature": "0.7", "sampling.top_k": "5", "sampling.top_p": "0.9", "sampling.min_p": "0.1",
+		"sampling.suppress_tokens": "[3, 4]", "sampling.draw": "gumbel", "num": "2", "batch": "3", "steps": "4", "length": "5",
+		"seed": "18446744073709551615", "prompt": "p", "format": "jsonl", "details": "true", "out": "o", "overwrite": "true",
+		"trace": "t", "watch": "true", "infill": "", "prompts": "",
+	}
+	var flags []config.Assignment
+	for _, k := range config.Keys {
+		if v := values[k.Name]; v != "" {
+			flags = append(flags, config.Assignment{Key: k.Name, Value: v, Flag: "--set " + k.Name})
+		} else if _, listed := values[k.Name]; !listed && k.Kind != config.Map {
+			t.Errorf("key %s: add it to this test", k.Name)
+		}
+	}
+	flags = append(flags, config.Assignment{Key: "runtime.session_config.session.intra_op.allow_spinning", Value: "1"},
+		config.Assignment{Key: "planner.gamma", Value: "0.2"})
+	c := load(t, config.Sources{Flags: flags})
+	seed := uint64(1<<64 - 1)
+	want := config.Config{
+		Model: "m", Runtime: config.Runtime{Kind: "onnx", Provider: "auto", Threads: 2, Device: 1, Library: "lib", Head: "go",
+			SessionConfig: map[string]string{"session.intra_op.allow_spinning": "1"}},
+		Planner:  config.Part{Name: "eb", Options: map[string]any{"gamma": config.Text("0.2")}},
+		Sampler:  config.Part{Name: "other"},
+		Sampling: config.Sampling{Temperature: 0.7, TopK: 5, TopP: 0.9, MinP: 0.1, SuppressTokens: []int32{3, 4}, Draw: "gumbel"},
+		Num:      2, Batch: 3, Steps: 4, Length: 5, Seed: &seed, Prompt: "p", Format: "jsonl", Details: true, Out: "o",
+		Overwrite: true, Trace: "t", Watch: true,
+	}
+	for i := range reflect.TypeFor[config.Config]().NumField() {
+		f := reflect.TypeFor[config.Config]().Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		if diff := cmp.Diff(reflect.ValueOf(want).Field(i).Interface(), reflect.ValueOf(*c).Field(i).Interface()); diff != "" {
+			t.Errorf("%s: %s", f.Name, diff)
+		}
+	}
+}
+
+func TestEveryProblemAtOnce(t *testing.T) {
+	file := write(t, "mine.yaml", `planner:
+  name: eb
+  gamma: 0.1
+plannr: {name: p2}
+steps: many
+sampling:
+  temprature: 1
+  top_p: 1.5
+steps: 3
+runtime:
+  session_config:
+    session.intra_op.allow_spinning: 0
+    odd: [1]
+`)
+	_, err := config.Load(config.Sources{
+		File:    file,
+		Environ: []string{"MDMHOST_BACH=3", "MDMHOST_SAMPLING__TOP_K=-1", "MDMHOST_CONFIG=ignored"},
+		Flags: []config.Assignment{
+			{Key: "sampling.draw", Value: "gumble", Flag: "--set sampling.draw"}, {Key: "prompt", Value: "a", Flag: "--prompt"},
+			{Key: "infill", Value: "b", Flag: "--infill"}, {Key: "nothing.like.it.here", Value: "b", Flag: "--set nothing.like.it.here"},
+		},
+	})
+	want := `configuration: 11 problems
+  mine.yaml:9: steps: given twice, first in line 5; keep one
+  mine.yaml:4: plannr: unknown key; did you mean planner?
+  mine.yaml:5: steps: expected a whole number from 0, found the text "many"
+  mine.yaml:7: sampling.temprature: unknown key; did you mean sampling.temperature?
+  mine.yaml:8: sampling.top_p: expected a number above 0 up to 1, found 1.5
+  mine.yaml:13: runtime.session_config.odd: expected a text or number for the session entry odd, found [1]
+  MDMHOST_BACH: bach: unknown key; did you mean MDMHOST_BATCH?
+  MDMHOST_SAMPLING__TOP_K: sampling.top_k: expected a whole number from 0, found "-1"
+  --set sampling.draw: sampling.draw: expected inverse_cdf or gumbel, found "gumble"; did you mean gumbel?
+  --set nothing.like.it.here: nothing.like.it.here: unknown key; ` + "`mdmhost config print`" + ` lists the keys
+  input: expected one of prompt, infill and prompts, found prompt (--prompt) and infill (--infill); leave one`
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if diff := cmp.Diff(want, strings.ReplaceAll(err.Error(), filepath.Dir(file)+"/", "")); diff != "" {
+		t.Error(diff)
+	}
+	if problems := (config.Problems)(nil); !errors.As(err, &problems) {
+		t.Errorf("expected Problems, found %T", err)
+	}
+}
+
+func TestSpellings(t *testing.T) {
+	for name, text := range map[string]string{
+		"nested":    "planner:\n  name: eb\n  gamma: 0.3\nruntime:\n  session_config:\n    a.b: 1\n",
+		"dotted":    "planner.name: eb\nplanner.gamma: 0.3\nruntime.session_config.a.b: 1\n",
+		"shorthand": "planner: eb\nplanner.gamma: 0.3\nruntime: {session_config: {a: {b: '1'}}}\n",
+		"json":      `{"planner": {"name": "eb", "gamma": 0.3}, "runtime": {"session_config": {"a.b": true}}}`,
+	} {
+		c := load(t, config.Sources{File: write(t, name+".yaml", text)})
+		want := config.Part{Name: "eb", Options: map[string]any{"gamma": 0.3}}
+		if diff := cmp.Diff(want, c.Planner); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if diff := cmp.Diff(map[string]string{"a.b": "1"}, c.Runtime.SessionConfig); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	c := load(t, config.Sources{
+		Environ: []string{"MDMHOST_PLANNER__GAMMA=0.4", "MDMHOST_CONFIG=eb"},
+		Flags:   []config.Assignment{{Key: "runtime", Value: "cuda"}},
+	})
+	if c.Planner.Name != "eb" || c.Planner.Options["gamma"] != config.Text("0.4") || c.Runtime.Kind != "onnx" || c.Runtime.Provider != "cuda" {
+		t.Errorf("planner %+v, runtime %+v", c.Planner, c.Runtime)
+	}
+}
+
+// Options belong to the planner that they were given for.
+func TestOptionsStayWithTheirPlanner(t *testing.T) {
+	c := load(t, config.Sources{
+		File:  "eb",
+		Flags: []config.Assignment{{Key: "planner.name", Value: "p2", Flag: "--planner"}, {Key: "planner.eta", Value: "1", Flag: "--set planner.eta"}},
+	})
+	if diff := cmp.Diff(map[string]any{"eta": config.Text("1")}, c.Planner.Options); diff != "" {
+		t.Error(diff)
+	}
+	var left []string
+	for _, e := range c.Left() {
+		left = append(left, e.Key+" "+e.Origin.String()+" "+e.Note)
+	}
+	if diff := cmp.Diff([]string{"planner.gamma eb.yaml:6 belongs to planner eb", "planner.proxy eb.yaml:5 belongs to planner eb"}, left); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEntries(t *testing.T) {
+	c := load(t, config.Sources{File: "eb", Flags: []config.Assignment{{Key: "out", Value: "a.jsonl", Flag: "--out"}}})
+	got := map[string]string{}
+	for _, e := range c.Entries() {
+		got[e.Key] = e.Origin.String()
+	}
+	if len(got) != len(config.Keys)-1+2 { // without the map, with two options
+		t.Errorf("%d entries for %d keys", len(got), len(config.Keys))
+	}
+	for key, want := range map[string]string{"planner.gamma": "eb.yaml:6", "out": "--out", "format": "--out ends in .jsonl", "num": "default", "seed": ""} {
+		if got[key] != want {
+			t.Errorf("%s: expected %q, found %q", key, want, got[key])
+		}
+	}
+	if c.Format != "jsonl" {
+		t.Errorf("format %s", c.Format)
+	}
+}
+
+func TestNoSuchFile(t *testing.T) {
+	for name, want := range map[string]string{
+		"ebb":       `configuration: --config: no file or preset "ebb"; did you mean eb?`,
+		"./no.yaml": "configuration: --config: open ./no.yaml: no such file or directory",
+	} {
+		if _, err := config.Load(config.Sources{File: name}); err == nil || err.Error() != want {
+			t.Errorf("expected %q, found %v", want, err)
+		}
+	}
+}
+
+func TestSettingsLeaveOutWhatDoesNotMatter(t *testing.T) {
+	base := load(t, config.Sources{File: "eb"}).Settings()
+	set := func(key, value string) map[string]string {
+		return load(t, config.Sources{File: "eb", Flags: []config.Assignment{{Key: key, Value: value, Flag: "--" + key}}}).Settings()
+	}
+	for key, value := range map[string]string{"batch": "3", "runtime.threads": "2", "watch": "true", "out": "x.txt", "seed": "1"} {
+		if diff := cmp.Diff(base, set(key, value)); diff != "" {
+			t.Errorf("%s: %s", key, diff)
+		}
+	}
+	for key, value := range map[string]string{"planner.gamma": "0.2", "num": "2", "sampling.temperature": "0", "format": "jsonl", "prompt": "x"} {
+		if cmp.Equal(base, set(key, value)) {
+			t.Errorf("%s makes no difference", key)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package config
+
+import "strings"
+
+// Key describes one setting: the single place for its type, default, bounds and help.
+type Key struct {
+	Name    string // dotted
+	Kind    Kind
+	Default any      // nil: no value until given
+	Enum    []string // texts that are allowed, or nil
+	Min     *float64
+	Max     *float64
+	Above   bool // Min itself is not allowed
+	Below   bool // Max itself is not allowed
+	Help    string
+}
+
+func at(v float64) *float64 { return &v }
+
+// Keys lists every setting that the host knows, in the order of `config print`.
+var Keys = []Key{
+	{Name: "model", Kind: String, Default: "", Help: "embedded model, or the directory of one (empty: the embedded default)"},
+	{Name: "runtime.kind", Kind: String, Default: "onnx", Enum: []string{"onnx"}, Help: "what runs the denoiser"},
+	{Name: "runtime.provider", Kind: String, Default: "cpu", Enum: []string{"cpu", "cuda", "auto"}, Help: "execution provider; auto takes cuda where it can be had and says so where not"},
+	{Name: "runtime.threads", Kind: Int, Default: 0, Min: at(0), Help: "threads within one operator (0: one per core)"},
+	{Name: "runtime.device", Kind: Int, Default: 0, Min: at(0), Help: "number of the GPU"},
+	{Name: "runtime.library", Kind: String, Default: "", Help: "ONNX Runtime library to load (empty: the installed one)"},
+	{Name: "runtime.head", Kind: String, Default: "auto", Enum: []string{"auto", "graph", "go"}, Help: "where the statistics are computed: in the model's graph or in Go"},
+	{Name: "runtime.session_config", Kind: Map, Help: "session configuration entries of ONNX Runtime, by their own dotted names"},
+	{Name: "planner.name", Kind: String, Default: "confidence", Help: "planner: the name of an installed one or the path of a binary"},
+	{Name: "sampler.name", Kind: String, Default: "masked", Help: "sampler: the name of an installed one or the path of a binary"},
+	{Name: "sampling.temperature", Kind: Float, Default: 1.0, Min: at(0), Help: "temperature of the draw (0: the most probable token)"},
+	{Name: "sampling.top_k", Kind: Int, Default: 0, Min: at(0), Help: "draw from the k most probable tokens (0: all)"},
+	{Name: "sampling.top_p", Kind: Float, Default: 1.0, Min: at(0), Above: true, Max: at(1), Help: "draw from the smallest set of tokens with this probability (1: all)"},
+	{Name: "sampling.min_p", Kind: Float, Default: 0.0, Min: at(0), Max: at(1), Below: true, Help: "drop tokens below this share of the largest probability (0: none)"},
+	{Name: "sampling.suppress_tokens", Kind: Ints, Default: []any{}, Min: at(0), Help: "token ids that are never drawn, besides the mask"},
+	{Name: "sampling.draw", Kind: String, Default: "inverse_cdf", Enum: []string{"inverse_cdf", "gumbel"}, Help: "how a token is drawn"},
+	{Name: "num", Kind: Int, Default: 1, Min: at(1), Help: "samples, or samples of each prompt"},
+	{Name: "batch", Kind: Int, Default: 8, Min: at(1), Max: at(4096), Help: "rows that share a forward pass"},
+	{Name: "steps", Kind: Int, Default: 0, Min: at(0), Help: "steps of a row, a cap for adaptive planners (0: one for each blank)"},
+	{Name: "length", Kind: Int, Default: 0, Min: at(0), Help: "positions to generate, special tokens not counted (0: the model's own)"},
+	{Name: "seed", Kind: Uint, Help: "seed of every random stream (drawn when not given)"},
+	{Name: "prompt", Kind: String, Default: "", Help: "text that the samples begin with"},
+	{Name: "infill", Kind: String, Default: "", Help: "text whose blanks (the mask token's own text) are to be filled"},
+	{Name: "prompts", Kind: String, Default: "", Help: `file of JSON lines {"prompt"}, {"infill"} or {"tokens"} (-: standard input)`},
+	{Name: "format", Kind: String, Default: "text", Enum: []string{"text", "jsonl"}, Help: "form of the answers (default: jsonl when out ends in .jsonl, else text)"},
+	{Name: "details", Kind: Bool, Default: false, Help: "add step map, log-probabilities at opening and digests to JSON lines"},
+	{Name: "out", Kind: String, Default: "", Help: "file for the answers, resumed after an interruption (empty: standard output)"},
+	{Name: "overwrite", Kind: Bool, Default: false, Help: "replace the file for the answers instead of resuming or refusing"},
+	{Name: "trace", Kind: String, Default: "", Help: "file for the JSONL trace of every step"},
+	{Name: "watch", Kind: Bool, Default: false, Help: "show the canvas while it fills"},
+}
+
+// shorthands are names of sections that may stand for one of their keys: `planner: eb`.
+var shorthands = map[string]string{"planner": "planner.name", "sampler": "sampler.name", "runtime": "runtime.kind"}
+
+// Lookup returns the description of a key, or nil.
+func Lookup(name string) *Key {
+	for i := range Keys {
+		if Keys[i].Name == name {
+			return &Keys[i]
+		}
+	}
+	return nil
+}
+
+// option splits the key of a plugin's option, such as "planner.gamma".
+func option(key string) (section, name string, ok bool) {
+	section, name, ok = strings.Cut(key, ".")
+	return section, name, ok && (section == "planner" || section == "sampler") && name != "name" && plain(name)
+}
+
+// plain names may stand in koanf, whose delimiter is "/".
+func plain(name string) bool { return name != "" && !strings.Contains(name, "/") }
+
+const sessionConfig = "runtime.session_config"
+
+// entryOf splits the key of an entry of runtime.session_config.
+func entryOf(key string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(key, sessionConfig+".")
+	return name, ok && plain(name)
+}
+
+// path is the key's place in koanf, whose delimiter is "/" because names of options and session entries hold dots.
+func path(key string) string {
+	if name, ok := entryOf(key); ok {
+		return strings.ReplaceAll(sessionConfig, ".", "/") + "/" + name
+	}
+	if section, name, ok := option(key); ok {
+		return section + "/" + name
+	}
+	return strings.ReplaceAll(key, ".", "/")
+}
+
+// section tells whether longer keys begin with name.
+func section(name string) bool {
+	for _, k := range Keys {
+		if strings.HasPrefix(k.Name, name+".") || (k.Kind == Map && k.Name == name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// PlannerOptions checks the planner's options against its schema; see [ValidateOptions].
+func (c *Config) PlannerOptions(schema string) (map[string]any, error) {
+	return ValidateOptions(schema, c.Planner.Options, c.where("planner"))
+}
+
+// SamplerOptions checks the sampler's options against its schema; see [ValidateOptions].
+func (c *Config) SamplerOptions(schema string) (map[string]any, error) {
+	return ValidateOptions(schema, c.Sampler.Options, c.where("sampler"))
+}
+
+func (c *Config) where(section string) func(string) (string, Origin) {
+	return func(name string) (string, Origin) { return section + "." + name, c.Origin(section + "." + name) }
+}
+
+// ValidateOptions returns the options in the types of a plugin's JSON Schema: a [Text] becomes what its property asks
+// for, everything else must fit as it is. where returns the full key and the origin of an option. The error is of type
+// [Problems]: unknown options with the nearest name, wrong types, values out of bounds, all at once. An empty schema
+// takes no options.
+func ValidateOptions(schema string, options map[string]any, where func(name string) (string, Origin)) (map[string]any, error) {
+	if strings.TrimSpace(schema) == "" {
+		schema = `{"type": "object", "additionalProperties": false}`
+	}
+	var shape struct {
+		Properties           map[string]property
+		AdditionalProperties any
+	}
+	if err := json.Unmarshal([]byte(schema), &shape); err != nil {
+		return nil, fmt.Errorf("options schema: expected a JSON Schema object: %w; the plugin's author must correct it", err)
+	}
+	var problems Problems
+	add := func(name, text string) {
+		key, origin := where(name)
+		problems = append(problems, Problem{origin, key, text})
+	}
+	typed := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		p, known := shape.Properties[name]
+		if !known && (shape.AdditionalProperties == nil || shape.AdditionalProperties == false) {
+			add(name, "unknown option"+DidYouMean(name, slices.Collect(maps.Keys(shape.Properties)))+noOptions(len(shape.Properties)))
+			continue
+		}
+		typed[name] = p.convert(options[name])
+	}
+	if err := fits(schema, typed, add); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
+	return typed, problems.err()
+}
+
+func noOptions(n int) string {
+	if n == 0 {
+		return "; this plugin has no options"
+	}
+	return ""
+}
+
+type property struct{ Type any }
+
+// convert gives a text the type of the property; what does not convert stays a string for the schema to refuse.
+func (p property) convert(v any) any {
+	text, ok := v.(Text)
+	if !ok {
+		return v
+	}
+	types, ok := p.Type.([]any)
+	if !ok {
+		types = []any{p.Type}
+	}
+	if slices.Contains(types, any("string")) {
+		return string(text)
+	}
+	var out any
+	if err := yaml.Unmarshal([]byte(text), &out); err != nil || out == nil {
+		return string(text)
+	}
+	return out
+}
+
+// fits reports every place where the options break the schema.
+func fits(schema string, options map[string]any, report func(name, text string)) error {
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
+	if err != nil {
+		return fmt.Errorf("options schema: %w", err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("options.json", doc); err != nil {
+		return fmt.Errorf("options schema: %w", err)
+	}
+	compiled, err := compiler.Compile("options.json")
+	if err != nil {
+		return fmt.Errorf("options schema: %w; the plugin's author must correct it", err)
+	}
+	raw, err := json.Marshal(options)
+	if err != nil {
+		return fmt.Errorf("options: expected values that JSON can hold: %w", err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
+	if err != nil {
+		return fmt.Errorf("options: %w", err)
+	}
+	invalid, ok := compiled.Validate(value).(*jsonschema.ValidationError)
+	if !ok {
+		return nil
+	}
+	printer := message.NewPrinter(language.English)
+	var walk func(e *jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		if len(e.Causes) == 0 {
+			name := strings.Join(e.InstanceLocation, ".")
+			report(name, e.ErrorKind.LocalizedString(printer))
+		}
+		for _, cause := range e.Causes {
+			walk(cause)
+		}
+	}
+	walk(invalid)
+	return nil
+}

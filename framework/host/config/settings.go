@@ -1,0 +1,21 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Settings returns, as texts, the settings that the answers depend on: two runs with the same settings, model and
+// input give the same rows. Runtime, batch and screens are left out, since tokens do not depend on them; the seed is
+// left out, since it may still have to be drawn.
+func (c *Config) Settings() map[string]string {
+	out := map[string]string{}
+	for key, v := range c.values() {
+		if strings.HasPrefix(key, "runtime.") || slices.Contains([]string{"batch", "out", "overwrite", "trace", "watch", "seed"}, key) {
+			continue
+		}
+		out[key] = fmt.Sprint(v)
+	}
+	return out
+}
