@@ -1,0 +1,66 @@
+package sdk
+
+import "github.com/mdmhost/mdmhost/framework/sampling"
+
+// Statistic adds one statistic to a set of needs. The functions below are the statistics of protocol version 1; tokens
+// and the masked, fixed and eligible bits always come.
+type Statistic func(*sampling.Needs)
+
+// Proposal is the host's draw at every free position, written ones included.
+func Proposal(n *sampling.Needs) { n.Proposal = true }
+
+// LogpProposal is the log-probability of the proposal under the model, before temperature.
+func LogpProposal(n *sampling.Needs) { n.LogpProposal = sampling.OnModel }
+
+// LogpProposalTempered is the log-probability of the proposal under softmax(logits / temperature).
+func LogpProposalTempered(n *sampling.Needs) { n.LogpProposal = sampling.OnTempered }
+
+// P1 is the largest probability.
+func P1(n *sampling.Needs) { n.P1 = true }
+
+// P2 is the second largest probability.
+func P2(n *sampling.Needs) { n.P2 = true }
+
+// Entropy is the entropy of the model's distribution in nats.
+func Entropy(n *sampling.Needs) { n.Entropy = sampling.OnModel }
+
+// EntropySampling is the entropy of the distribution that proposals are drawn from, in nats.
+func EntropySampling(n *sampling.Needs) { n.Entropy = sampling.OnSampling }
+
+// LogpCurrent is the log-probability, now, of the token that a written position holds.
+func LogpCurrent(n *sampling.Needs) { n.LogpCurrent = true }
+
+// KLPrev is KL(p now || p in the row's step before) in nats.
+func KLPrev(n *sampling.Needs) { n.KLPrev = true }
+
+// PlannerScore is the score of the planner's own network, which the host runs on the proposals.
+func PlannerScore(n *sampling.Needs) { n.PlannerScore = true }
+
+// Uniform is fresh noise in (0, 1) per position.
+func Uniform(n *sampling.Needs) { n.Uniform = true }
+
+// Gumbel is fresh standard Gumbel noise per position.
+func Gumbel(n *sampling.Needs) { n.Gumbel = true }
+
+// TopK is the k most probable tokens of each position with their log-probabilities.
+func TopK(k int) Statistic { return func(n *sampling.Needs) { n.TopK = max(n.TopK, k) } }
+
+// VocabDot is sum_v p_v c_v for each of the V-vectors c given.
+func VocabDot(c ...[]float32) Statistic {
+	return func(n *sampling.Needs) { n.VocabDot = append(n.VocabDot, c...) }
+}
+
+// InsertionRate is the multiplier of each gap; insertion models only.
+func InsertionRate(n *sampling.Needs) { n.InsertionRate = true }
+
+// UnmaskRate is the learned unmasking rate; insertion models only.
+func UnmaskRate(n *sampling.Needs) { n.UnmaskRate = true }
+
+// FrozenGap marks the gaps that may not grow; insertion models only.
+func FrozenGap(n *sampling.Needs) { n.FrozenGap = true }
+
+// LogpLeaveOneOut is the log-probability of the token when the position cannot see itself.
+func LogpLeaveOneOut(n *sampling.Needs) { n.LogpLeaveOneOut = true }
+
+// Logits is the whole row of logits, through shared memory.
+func Logits(n *sampling.Needs) { n.Logits = true }
