@@ -1,0 +1,107 @@
+package results
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
+
+// Writer puts answers into input order. It is used by one goroutine at a time.
+type Writer struct {
+	format Format
+	rows   int64 // of the run
+	name   string
+	out    io.Writer
+	file   *answers // nil when out cannot be resumed
+
+	next    int64          // index of the line that comes next
+	parked  map[int64]line // lines that wait for the ones before them
+	kept    map[int64]bool // rows whose answer is safe
+	resumed int
+	err     error // the first failed write; nothing is written after it
+}
+
+// line is a rendered row; finished lines are answers.
+type line struct {
+	text     []byte
+	finished bool
+}
+
+// NewWriter returns a writer of a run's rows to a stream; name stands in messages.
+func NewWriter(out io.Writer, name string, format Format, rows int64) *Writer {
+	return &Writer{format: format, rows: rows, name: name, out: out, parked: map[int64]line{}, kept: map[int64]bool{}}
+}
+
+// Kept tells whether a row was answered already, by the run that this one resumes or since.
+func (w *Writer) Kept(index int64) bool { return w.kept[index] }
+
+// Resumed returns how many rows were found answered when the file was opened.
+func (w *Writer) Resumed() int { return w.resumed }
+
+// Put takes a row that ended. It is written once every row before it is.
+func (w *Writer) Put(r Row) error {
+	if w.err != nil {
+		return w.err
+	}
+	if _, twice := w.parked[r.Index]; twice || r.Index < w.next || r.Index >= w.rows {
+		return fmt.Errorf("%s: row %d: expected each of %d rows once", w.name, r.Index, w.rows)
+	}
+	text, err := r.render(w.format)
+	if err != nil {
+		return err
+	}
+	if w.file != nil && r.finished() && (w.format == Text || r.Index != w.next) {
+		if err := w.file.park(r); err != nil {
+			return w.fail(err)
+		}
+		w.kept[r.Index] = true
+	}
+	w.parked[r.Index] = line{text, r.finished()}
+	return w.flush()
+}
+
+// flush writes the parked lines that have nothing to wait for any more.
+func (w *Writer) flush() error {
+	for {
+		l, ok := w.parked[w.next]
+		if !ok {
+			return nil
+		}
+		if _, err := w.out.Write(l.text); err != nil {
+			return w.fail(err)
+		}
+		if l.finished {
+			w.kept[w.next] = true
+		}
+		delete(w.parked, w.next)
+		w.next++
+	}
+}
+
+func (w *Writer) fail(err error) error {
+	w.err = fmt.Errorf("%s: %w", w.name, err)
+	if w.file != nil {
+		w.err = fmt.Errorf("%w; %d of %d rows are kept: make room and run the same command again to go on", w.err, len(w.kept), w.rows)
+	}
+	return w.err
+}
+
+// Close writes what still waits, in order, and ends a file of answers: complete ones lose their FILE.resume, others
+// keep it. It returns the first error of the writer's life.
+func (w *Writer) Close() error {
+	for _, i := range slices.Sorted(maps.Keys(w.parked)) {
+		if _, waits := w.parked[i]; waits && w.err == nil {
+			w.next = i
+			_ = w.flush() // kept in w.err
+		}
+	}
+	if w.file == nil {
+		return w.err
+	}
+	complete := w.err == nil && int64(len(w.kept)) == w.rows
+	if err := w.file.close(complete); err != nil && w.err == nil {
+		w.err = fmt.Errorf("%s: %w", w.name, err)
+	}
+	return w.err
+}
