@@ -1,0 +1,120 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+)
+
+const (
+	quiet       = 2 * time.Second // shorter runs show nothing
+	reportEvery = 5 * time.Second
+)
+
+// Progress shows how far a run is: a bar in a terminal, else a line every few seconds; nothing for runs of under two
+// seconds.
+type Progress struct {
+	out      io.Writer
+	terminal bool
+	start    time.Time
+	now      func() time.Time
+
+	rows, positions   int // of the run
+	done, opened, nfe int
+	parts             map[int64]*part // rows on their way
+	spoke             time.Time
+	screen            *mpb.Progress
+	bar               *mpb.Bar
+}
+
+// part is what a row on its way has contributed.
+type part struct{ blanks, opened, nfe int }
+
+// NewProgress starts to show a run of so many rows with so many blanks on out. Close must be called.
+func NewProgress(out io.Writer, terminal bool, rows, blanks int) *Progress {
+	return &Progress{out: out, terminal: terminal, start: time.Now(), now: time.Now, rows: rows, positions: blanks, parts: map[int64]*part{}}
+}
+
+// Admitted implements [sampling.Observer].
+func (p *Progress) Admitted(f sampling.Frame) {
+	row := &part{}
+	for _, flag := range f.Flags {
+		if flag&sampling.Masked != 0 {
+			row.blanks++
+		}
+	}
+	p.parts[f.Index] = row
+	p.show()
+}
+
+// Stepped implements [sampling.Observer].
+func (p *Progress) Stepped(f sampling.Frame) {
+	if row := p.parts[f.Index]; row != nil {
+		p.count(row, row.opened+len(f.Opened)-len(f.Remasked), f.NFE)
+	}
+	p.show()
+}
+
+// Finished implements [sampling.Observer].
+func (p *Progress) Finished(r sampling.Result) {
+	if row := p.parts[r.Index]; row != nil {
+		p.count(row, row.blanks, r.NFE)
+		delete(p.parts, r.Index)
+	}
+	p.done++
+	p.show()
+}
+
+func (p *Progress) count(row *part, opened, nfe int) {
+	p.opened += opened - row.opened
+	p.nfe += nfe - row.nfe
+	row.opened, row.nfe = opened, nfe
+}
+
+func (p *Progress) show() {
+	now := p.now()
+	switch {
+	case now.Sub(p.start) < quiet:
+	case !p.terminal:
+		if now.Sub(p.spoke) >= reportEvery {
+			p.spoke = now
+			_, _ = fmt.Fprintln(p.out, p.line()) // a screen that went away stops no run
+		}
+	default:
+		if p.bar == nil {
+			p.open()
+		}
+		p.bar.SetCurrent(int64(min(p.opened, p.positions-1)))
+	}
+}
+
+func (p *Progress) open() {
+	p.screen = mpb.New(mpb.WithOutput(p.out), mpb.WithWidth(40), mpb.WithRefreshRate(time.Second/framesPerSecond))
+	p.bar = p.screen.AddBar(int64(max(p.positions, 1)),
+		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return "sampling " })),
+		mpb.AppendDecorators(decor.Percentage(decor.WCSyncSpace), decor.Name(" left "), decor.AverageETA(decor.ET_STYLE_GO)),
+		mpb.BarRemoveOnComplete())
+}
+
+func (p *Progress) line() string {
+	percent := 100 * p.opened / max(p.positions, 1)
+	return fmt.Sprintf("%d of %d rows, %d%% of the positions, %s", p.done, p.rows, percent, perNFE(p.opened, p.nfe))
+}
+
+func perNFE(tokens, nfe int) string {
+	return fmt.Sprintf("%.2f tokens per NFE", float64(tokens)/float64(max(nfe, 1)))
+}
+
+// Close takes the bar off the screen.
+func (p *Progress) Close() error {
+	if p.bar != nil {
+		p.bar.Abort(true)
+		p.screen.Wait()
+	}
+	return nil
+}

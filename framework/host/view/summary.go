@@ -1,0 +1,89 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+)
+
+// Summary says at the end of a run what was made, how fast, and where the time went.
+type Summary struct {
+	Accounts sampling.Accounts
+	Finishes map[sampling.Finish]int
+	Resumed  int    // rows that an earlier run had answered
+	Model    string // "rxnmapper-albert"
+	Planner  string // "eb gamma=0.1"
+	Sampler  string
+	Provider string // what really ran: "onnx/cpu, 2 threads"
+	Notes    []string
+	Seed     uint64
+}
+
+// Write prints the summary.
+func (s Summary) Write(w io.Writer) error {
+	a := s.Accounts
+	var b strings.Builder
+	fmt.Fprintf(&b, "rows      %s", plural(a.Rows, "row"))
+	if parts := s.finishes(); parts != "" {
+		fmt.Fprintf(&b, " (%s)", parts)
+	}
+	if s.Resumed > 0 {
+		fmt.Fprintf(&b, ", %d more kept from the run before", s.Resumed)
+	}
+	fmt.Fprintf(&b, ", %s in %s\n", plural(a.Tokens, "token"), short(a.Wall))
+	if a.Passes > 0 {
+		fmt.Fprintf(&b, "speed     NFE %d (%.1f a row) in %s, %s, %.2f ms per NFE, %.0f tokens per second\n",
+			a.RowPasses, float64(a.RowPasses)/float64(max(a.Rows, 1)), plural(a.Passes, "forward pass"), perNFE(a.Tokens, a.RowPasses),
+			ms(a.Wall)/float64(a.Passes), float64(a.Tokens)/max(a.Wall.Seconds(), 1e-9))
+		fmt.Fprintf(&b, "time      %s denoiser, %s planner, %s host; a row took part in %.1f forward passes of %.1f rows\n",
+			share(a.Denoise, a.Wall), share(a.Plan, a.Wall), share(a.Wall-a.Denoise-a.Plan, a.Wall),
+			float64(a.RowPasses)/float64(max(a.Rows, 1)), float64(a.RowPasses)/float64(a.Passes))
+	}
+	fmt.Fprintf(&b, "ran       model %s, planner %s, sampler %s, runtime %s\n", s.Model, s.Planner, s.Sampler, s.Provider)
+	for _, note := range s.Notes {
+		fmt.Fprintf(&b, "note      %s\n", note)
+	}
+	fmt.Fprintf(&b, "seed      %d\n", s.Seed)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (s Summary) finishes() string {
+	var parts []string
+	for _, f := range slices.Sorted(maps.Keys(s.Finishes)) {
+		parts = append(parts, fmt.Sprintf("%d %s", s.Finishes[f], f))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func plural(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case strings.HasSuffix(what, "s"):
+		return fmt.Sprintf("%d %ses", n, what)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func share(part, whole time.Duration) string {
+	return fmt.Sprintf("%.0f%%", 100*part.Seconds()/max(whole.Seconds(), 1e-9))
+}
+
+func ms(d time.Duration) float64 { return d.Seconds() * 1e3 }
+
+// short rounds a duration to what a reader wants to know.
+func short(d time.Duration) time.Duration {
+	switch {
+	case d > time.Minute:
+		return d.Round(time.Second)
+	case d > time.Second:
+		return d.Round(10 * time.Millisecond)
+	}
+	return d.Round(100 * time.Microsecond)
+}
