@@ -1,0 +1,15 @@
+// Package entropy opens the positions with the smallest entropy first.
+package entropy
+
+import (
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/planners/count"
+	"github.com/mdmhost/mdmhost/plugins/sdk"
+)
+
+// New returns the planner "entropy" with the options of [count.Options].
+func New() sampling.Planner {
+	return sdk.NewRunPlanner("entropy", count.Planner(func(r sdk.Row, k int) sdk.Positions {
+		return r.Eligible().SmallestBy(r.Entropy, k)
+	}), sdk.Needs(sdk.Entropy), sdk.Pure(), sdk.Version("1.0.0"), sdk.Summary("opens the positions with the smallest entropy first"))
+}
