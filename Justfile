@@ -1,0 +1,67 @@
+# Every task of the project. `./dev` lists them; `./dev RECIPE` runs one, on a machine that has nothing of ours yet too.
+
+set positional-arguments
+
+root := justfile_directory()
+version := `git describe --tags --always --dirty 2>/dev/null || echo unknown`
+peers := root / ".peers/bin/python"
+
+# List the recipes
+[private]
+default:
+    @'{{ just_executable() }}' --justfile '{{ justfile() }}' --list --unsorted
+
+# Get the ONNX Runtime library and the tokenizer archive into third_party/
+setup:
+    @scripts/setup.sh
+
+# Build bin/mdmhost
+build: setup
+    @go build -tags tokenizers -ldflags '-X main.version={{ version }}' -o bin/mdmhost ./framework/cmd/mdmhost
+
+# Build, then run `mdmhost sample` with the given flags in the caller's directory
+sample *flags: build
+    @cd '{{ invocation_directory() }}' && '{{ root }}/bin/mdmhost' sample "$@"
+
+# Everything that CI runs: lint, then the tests without and with the Rust tokenizers, then the example plugins
+test: lint test-plain test-tokenizers test-examples
+
+# Go tests as `go test ./...` runs them for everyone: no Rust
+[private]
+test-plain: setup
+    go test ./...
+
+# Go tests of the shipped build
+[private]
+test-tokenizers: setup
+    go test -tags tokenizers ./...
+
+# The example plugins, each a module of its own
+[private]
+test-examples: setup
+    @scripts/test-examples.sh
+
+# Format the Go code and this file
+fmt:
+    @gofmt -w $(git ls-files --cached --others --exclude-standard '*.go')
+    @'{{ just_executable() }}' --justfile '{{ justfile() }}' --fmt
+
+# Formatting, go vet, staticcheck, tidy modules, fresh generated code
+lint: setup
+    @scripts/lint.sh
+
+# Write the generated code anew
+generate:
+    plugins/proto/generate.sh
+
+# Make .peers, a Python environment with PyTorch and others for golden files and benchmarks (several GB)
+peers:
+    @scripts/setup-peers.sh
+
+# Write the golden files anew, each with the script beside it
+golden: peers
+    @scripts/golden.sh '{{ peers }}'
+
+# Remove everything that set-up and build made, except .peers
+clean:
+    rm -rf bin third_party .cache

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Runs every static check and names all that fail, so that one run shows the whole list.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+failed=()
+check() { # check NAME COMMAND...
+    local name=$1
+    shift
+    echo "lint: $name"
+    "$@" || failed+=("$name")
+}
+
+formatted() {
+    local files
+    files=$(gofmt -l $(git ls-files --cached --others --exclude-standard '*.go'))
+    [[ -z $files ]] || { echo "not formatted, run ./dev fmt:" && echo "$files" && return 1; }
+}
+in_module() { (cd "$1" && shift && "$@"); }
+staticcheck() { go tool -modfile=tools/go.mod staticcheck "$@"; }
+
+check "gofmt" formatted
+check "go vet" go vet ./...
+check "go vet, tag tokenizers" go vet -tags tokenizers ./...
+check "staticcheck" staticcheck ./...
+check "staticcheck, tag tokenizers" staticcheck -tags tokenizers ./...
+for module in $(git ls-files --cached --others --exclude-standard '*go.mod' | xargs -n1 dirname); do
+    check "go mod tidy, $module" in_module "$module" go mod tidy -diff
+done
+check "generated code is fresh" plugins/proto/check.sh
+
+if ((${#failed[@]})); then
+    printf 'lint: FAILED: %s\n' "${failed[@]}"
+    exit 1
+fi
