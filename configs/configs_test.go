@@ -1,11 +1,13 @@
 package configs_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mdmhost/mdmhost/configs"
 	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/planners"
 )
 
 func TestEveryPresetLoads(t *testing.T) {
@@ -24,17 +26,15 @@ func TestEveryPresetLoads(t *testing.T) {
 		if err != nil {
 			t.Fatalf("preset %s: %v", name, err)
 		}
-		if section := config.Lookup("runtime.provider"); c.Planner.Name != name && !contains(section.Enum, name) {
+		d, err := planners.All()[c.Planner.Name]().Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.PlannerOptions(d.OptionsSchema); err != nil {
+			t.Errorf("preset %s: %v", name, err)
+		}
+		if section := config.Lookup("runtime.provider"); c.Planner.Name != name && !slices.Contains(section.Enum, name) {
 			t.Errorf("preset %s: expected a planner or provider of that name, found planner %s", name, c.Planner.Name)
 		}
 	}
-}
-
-func contains(list []string, name string) bool {
-	for _, s := range list {
-		if s == name {
-			return true
-		}
-	}
-	return false
 }

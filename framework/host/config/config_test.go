@@ -42,6 +42,10 @@ func TestPrecedence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if c, err = c.With(config.Assignment{Key: "seed", Value: "9", Flag: "out.resume"}); err != nil || *c.Seed != 9 || c.Origin("seed").Place != "out.resume" {
+		t.Errorf("seed %v from %s, %v", c.Seed, c.Origin("seed"), err)
+	}
+	c.Seed = nil
 	got := []int{c.Length, c.Steps, c.Num, c.Batch}
 	if diff := cmp.Diff([]int{9, 2, 3, 4}, got); diff != "" {
 		t.Error(diff)

@@ -52,6 +52,13 @@ func (c *Config) WithModel(name string, text []byte) (*Config, error) {
 	return merge(layers, problems)
 }
 
+// With returns the configuration with more values, as strong as flags.
+func (c *Config) With(more ...Assignment) (*Config, error) {
+	layers := slices.Clone(c.layers)
+	layers[4] = append(slices.Clone(layers[4]), fromFlags(more)...)
+	return merge(layers, nil)
+}
+
 func readFile(s Sources) ([]setting, Problems) {
 	name, origin := s.File, Origin{LayerFlag, "--config"}
 	if name == "" {
