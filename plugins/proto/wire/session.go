@@ -1,0 +1,50 @@
+package wire
+
+import (
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	pb "github.com/mdmhost/mdmhost/plugins/proto/mdmhost/v1"
+)
+
+// RowsToProto translates what a sampler learns of its rows.
+func RowsToProto(rows []sampling.RowState) *pb.RowStates {
+	values, out := make([]pb.RowState, len(rows)), make([]*pb.RowState, len(rows))
+	for i, r := range rows {
+		m := &values[i]
+		m.Slot, m.Index, m.Step, m.Steps = int32(r.Slot), r.Index, int32(r.Step), int32(r.Steps)
+		m.Blanks, m.Masked, m.Length, m.Done = int32(r.Blanks), int32(r.Masked), int32(r.Length), r.Done
+		out[i] = m
+	}
+	return &pb.RowStates{Rows: out}
+}
+
+// RowsFromProto translates rows back into the memory of out.
+func RowsFromProto(m *pb.RowStates, out []sampling.RowState) []sampling.RowState {
+	out = out[:0]
+	for _, r := range m.GetRows() {
+		out = append(out, sampling.RowState{
+			Slot: int(r.GetSlot()), Index: r.GetIndex(), Step: int(r.GetStep()), Steps: int(r.GetSteps()),
+			Blanks: int(r.GetBlanks()), Masked: int(r.GetMasked()), Length: int(r.GetLength()), Done: r.GetDone(),
+		})
+	}
+	return out
+}
+
+// AdvanceToProto translates the steps that a sampler asks for.
+func AdvanceToProto(rows []sampling.Advance) *pb.AdvanceRequest {
+	values, out := make([]pb.Advance, len(rows)), make([]*pb.Advance, len(rows))
+	for i, r := range rows {
+		m := &values[i]
+		m.Slot, m.T, m.S, m.AlphaT, m.AlphaS = int32(r.Slot), r.T, r.S, r.AlphaT, r.AlphaS
+		out[i] = m
+	}
+	return &pb.AdvanceRequest{Rows: out}
+}
+
+// AdvanceFromProto translates steps back into the memory of out.
+func AdvanceFromProto(m *pb.AdvanceRequest, out []sampling.Advance) []sampling.Advance {
+	out = out[:0]
+	for _, r := range m.GetRows() {
+		out = append(out, sampling.Advance{Slot: int(r.GetSlot()), T: r.GetT(), S: r.GetS(), AlphaT: r.GetAlphaT(), AlphaS: r.GetAlphaS()})
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package sdk
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	pb "github.com/mdmhost/mdmhost/plugins/proto/mdmhost/v1"
+	"github.com/mdmhost/mdmhost/plugins/proto/wire"
+)
+
+// ServePlanner is the whole main function of a planner plugin: it serves [NewPlanner]'s planner until the host is done,
+// and does not return.
+func ServePlanner[O any](name string, build func(O) PlanRow, opts ...Option) {
+	Serve(NewPlanner(name, build, opts...))
+}
+
+// Serve serves a planner as a plugin process until the host is done, and does not return. Started by hand, the process
+// says what it is; with the argument "describe" it prints its description as JSON.
+func Serve(p sampling.Planner) {
+	d, err := p.Describe(context.Background())
+	serve(d, err, func(link link, s *grpc.Server) { pb.RegisterPlannerServer(s, &plannerServer{planner: p, link: link}) })
+}
+
+// ServeSampler serves a sampler as a plugin process, like [Serve].
+func ServeSampler(s sampling.Sampler) {
+	d, err := s.Describe(context.Background())
+	serve(d, err, func(link link, g *grpc.Server) { pb.RegisterSamplerServer(g, &samplerServer{sampler: s, link: link}) })
+}
+
+func serve(d sampling.Description, broken error, register func(link, *grpc.Server)) {
+	if broken == nil {
+		broken = wire.Supported()
+	}
+	if os.Getenv(wire.Handshake.MagicCookieKey) != wire.Handshake.MagicCookieValue {
+		os.Exit(byHand(d, broken, os.Args[1:], os.Stdout, os.Stderr))
+	}
+	log := hclog.New(&hclog.LoggerOptions{Name: d.Name, Level: hclog.Debug, Output: os.Stderr, JSONFormat: true})
+	link := link{stderr: os.Stderr, log: log, mapping: inheritedMemory()}
+	watchLifeline()
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: wire.Handshake,
+		VersionedPlugins: map[int]plugin.PluginSet{
+			wire.Version: {string(d.Kind): &served{link: link, register: register}},
+		},
+		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
+			opts = append(opts, wire.ServerOptions()...)
+			return grpc.NewServer(append(opts, grpc.UnaryInterceptor(link.guard()))...)
+		},
+		Logger: log,
+	})
+}
+
+// served is the plugin in go-plugin's eyes.
+type served struct {
+	plugin.NetRPCUnsupportedPlugin
+	link     link
+	register func(link, *grpc.Server)
+}
+
+// GRPCServer registers the plugin's service.
+func (p *served) GRPCServer(broker *plugin.GRPCBroker, s *grpc.Server) error {
+	l := p.link
+	l.broker = broker
+	p.register(l, s)
+	return nil
+}
+
+// GRPCClient is the host's side and not here.
+func (*served) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, io.ErrUnexpectedEOF
+}
