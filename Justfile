@@ -3,8 +3,10 @@
 set positional-arguments
 
 root := justfile_directory()
-version := `git describe --tags --always --dirty 2>/dev/null || echo unknown`
 peers := root / ".peers/bin/python"
+
+# The binary knows its commit, where git can tell it.
+stamp := `git status >/dev/null 2>&1 && echo true || echo false`
 
 # List the recipes
 [private]
@@ -12,14 +14,16 @@ default:
     @'{{ just_executable() }}' --justfile '{{ justfile() }}' --list --unsorted
 
 # Get the ONNX Runtime library and the tokenizer archive into third_party/
+[no-exit-message]
 setup:
     @scripts/setup.sh
 
 # Build bin/mdmhost
 build: setup
-    @go build -tags tokenizers -ldflags '-X main.version={{ version }}' -o bin/mdmhost ./framework/cmd/mdmhost
+    @go build -tags tokenizers -buildvcs={{ stamp }} -o bin/mdmhost ./framework/cmd/mdmhost
 
 # Build, then run `mdmhost sample` with the given flags in the caller's directory
+[no-exit-message]
 sample *flags: build
     @cd '{{ invocation_directory() }}' && '{{ root }}/bin/mdmhost' sample "$@"
 
@@ -47,6 +51,7 @@ fmt:
     @'{{ just_executable() }}' --justfile '{{ justfile() }}' --fmt
 
 # Formatting, go vet, staticcheck, tidy modules, fresh generated code
+[no-exit-message]
 lint: setup
     @scripts/lint.sh
 

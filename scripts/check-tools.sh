@@ -2,7 +2,7 @@
 # Names every tool that is missing, what it is for and how to get it, all at once: check-tools.sh just|build
 # `just` checks what fetching just takes; `build` checks what building and the rest of the set-up take.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 problems=()
 missing() { problems+=("$(printf '%-10s %s\n           install: %s' "$1" "$2" "$3")"); }
@@ -20,7 +20,7 @@ fi
 if [[ $1 == build ]]; then
     if ! have go; then
         missing go "1.26 or newer, which builds mdmhost" "Go's release archive into /usr/local/go (Debian 12's golang-go is too old)"
-    elif ! refusal=$(go env GOVERSION 2>&1); then
+    elif ! refusal=$(go list -m 2>&1); then
         missing go "1.26 or newer, which builds mdmhost; this one says: ${refusal##*go: }" "Go's release archive into /usr/local/go"
     fi
     have "${CC:-cc}" || missing cc "a C compiler, for the bindings to ONNX Runtime" "apt-get install build-essential"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every static check and names all that fail, so that one run shows the whole list.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 failed=()
 check() { # check NAME COMMAND...
@@ -11,10 +11,11 @@ check() { # check NAME COMMAND...
     "$@" || failed+=("$name")
 }
 
+sources() { git ls-files --cached --others --exclude-standard "$@"; }
 formatted() {
     local files
-    files=$(gofmt -l $(git ls-files --cached --others --exclude-standard '*.go'))
-    [[ -z $files ]] || { echo "not formatted, run ./dev fmt:" && echo "$files" && return 1; }
+    files=$(sources -z '*.go' | xargs -0 gofmt -l)
+    [[ -z $files ]] || { printf 'not formatted, run ./dev fmt:\n%s\n' "$files" && return 1; }
 }
 in_module() { (cd "$1" && shift && "$@"); }
 staticcheck() { go tool -modfile=tools/go.mod staticcheck "$@"; }
@@ -24,7 +25,8 @@ check "go vet" go vet ./...
 check "go vet, tag tokenizers" go vet -tags tokenizers ./...
 check "staticcheck" staticcheck ./...
 check "staticcheck, tag tokenizers" staticcheck -tags tokenizers ./...
-for module in $(git ls-files --cached --others --exclude-standard '*go.mod' | xargs -n1 dirname); do
+for manifest in $(sources '*go.mod'); do
+    module=$(dirname "$manifest")
     check "go mod tidy, $module" in_module "$module" go mod tidy -diff
 done
 check "generated code is fresh" plugins/proto/check.sh
