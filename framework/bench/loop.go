@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/mdmhost/mdmhost/framework/host"
+	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/sampling"
+)
+
+// loop is the host with planner confidence at temperature 0, the same work as the peers'.
+type loop struct {
+	*host.Host
+	accounts sampling.Accounts // of the last measurement
+}
+
+func (b bench) open(ctx context.Context, threads int, inProcess bool) (*loop, error) {
+	var given []config.Assignment
+	for _, kv := range [][2]string{
+		{"model", b.model}, {"planner.name", "confidence"}, {"runtime.provider", "cpu"}, {"runtime.threads", strconv.Itoa(threads)},
+		{"sampling.temperature", "0"}, {"seed", "1"},
+	} {
+		given = append(given, config.Assignment{Key: kv[0], Value: kv[1], Flag: "bench"})
+	}
+	cfg, err := config.Load(config.Sources{Flags: given})
+	if err != nil {
+		return nil, err
+	}
+	h, err := host.Open(ctx, cfg, host.Options{InProcess: inProcess})
+	if err != nil {
+		return nil, err
+	}
+	return &loop{Host: h}, nil
+}
+
+// bos and eos frame a row of rxnfp-bert, as they do for the peers.
+const bos, eos = 12, 13
+
+// measure fills a batch and returns the milliseconds per forward pass, everything that a run does included.
+func (l *loop) measure(ctx context.Context, s size) (float64, error) {
+	tokens := make([]int32, s.L)
+	for i := range tokens {
+		tokens[i] = l.Model().MaskID
+	}
+	tokens[0], tokens[s.L-1] = bos, eos
+	next := 0
+	start := time.Now()
+	a, err := l.Sample(ctx, s.B, func() (sampling.Request, bool) {
+		next++
+		return sampling.Request{Index: int64(next), Tokens: tokens, Steps: s.Steps, Params: sampling.Params{TopP: 1}}, next <= s.B
+	}, func(r sampling.Result) error { return r.Err })
+	ms := time.Since(start).Seconds() * 1e3
+	if err != nil {
+		return 0, err
+	}
+	l.accounts = a
+	return ms / float64(a.Passes), nil
+}

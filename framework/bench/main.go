@@ -1,0 +1,87 @@
+// Command bench compares sampling with what people would use instead, in one run and interleaved: a Python loop on ONNX
+// Runtime, PyTorch eager, and the host's own parts against each other. Every figure is a line
+//
+//	ratio NAME VALUE target <=X
+//
+// with medians; lines that start with # say what was measured. Nothing here decides whether a target is met.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// bench is what all measurements share.
+type bench struct {
+	model  string // directory of rxnfp-bert
+	binary string // mdmhost
+	python string // interpreter that has the peers
+	budget time.Duration
+}
+
+func main() {
+	b := bench{}
+	flag.StringVar(&b.model, "model", "../shared/models/rxnfp-bert", "`directory` of the model that is sampled from")
+	flag.StringVar(&b.binary, "binary", "bin/mdmhost", "the mdmhost whose start is measured")
+	flag.StringVar(&b.python, "peers", peers(), "Python with onnxruntime, numpy and, if possible, torch and onnx (environment: MDMHOST_PEERS)")
+	flag.DurationVar(&b.budget, "budget", 15*time.Second, "time for each figure, about")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := b.run(ctx, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func peers() string {
+	if p := os.Getenv("MDMHOST_PEERS"); p != "" {
+		return p
+	}
+	return filepath.FromSlash(".peers/bin/python")
+}
+
+// run measures the named groups, or all of them.
+func (b bench) run(ctx context.Context, only []string) error {
+	groups := []struct {
+		name    string
+		measure func(context.Context) error
+	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"start", b.start}}
+	for _, name := range only {
+		known := false
+		for _, g := range groups {
+			known = known || g.name == name
+		}
+		if !known {
+			return fmt.Errorf("argument %s: expected some of nfe, plugin, start, or nothing for all", name)
+		}
+	}
+	fmt.Printf("# %s/%s, %d cores, load %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load())
+	for _, g := range groups {
+		if len(only) > 0 && !strings.Contains(" "+strings.Join(only, " ")+" ", " "+g.name+" ") {
+			continue
+		}
+		if err := errors.Join(g.measure(ctx), ctx.Err()); err != nil {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+		fmt.Printf("# load after %s: %s\n", g.name, load())
+	}
+	return nil
+}
+
+// load is the machine's load average, which says how far the figures can be trusted.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(text))[:3], " ")
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// steps is how many forward passes a measurement of a loop takes: few, so that the turns are short.
+const steps = 4
+
+// nfe compares milliseconds per forward pass, statistics, planner call and canvas included.
+func (b bench) nfe(ctx context.Context) (err error) {
+	dir, err := unpack()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	start := func(script string) (*peer, error) {
+		return startPeer(b.python, filepath.Join(dir, "peers", script), filepath.Join(b.model, "onnx", "model.onnx"))
+	}
+	python, err := start("ort_loop.py")
+	if err != nil {
+		return fmt.Errorf("%w; `just peers` makes the environment, or set MDMHOST_PEERS", err)
+	}
+	defer func() { err = errors.Join(err, python.close()) }()
+	fmt.Println("#", python.name)
+	torch, err := start("torch_loop.py")
+	var lacks missing
+	switch {
+	case errors.As(err, &lacks):
+		fmt.Printf("peer torch missing\n# %s: %s\n", b.python, lacks)
+	case err != nil:
+		return err
+	default:
+		fmt.Println("#", torch.name)
+		defer func() { err = errors.Join(err, torch.close()) }()
+	}
+	for _, threads := range []int{1, 2} {
+		ours, err := b.open(ctx, threads, false)
+		if err != nil {
+			return err
+		}
+		for _, s := range []size{{1, 64, threads, steps}, {8, 64, threads, steps}, {1, 256, threads, steps}, {8, 256, threads, steps}} {
+			if err := errors.Join(b.compare(ctx, s, ours, python, torch), ctx.Err()); err != nil {
+				return errors.Join(err, ours.Close())
+			}
+		}
+		if err := ours.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare measures one size.
+func (b bench) compare(ctx context.Context, s size, ours *loop, python, torch *peer) error {
+	of := func(p *peer, what string) subject {
+		return subject{what, func() (float64, error) { return p.measure(what, s) }}
+	}
+	subjects := []subject{{"mdmhost", func() (float64, error) { return ours.measure(ctx, s) }}, of(python, "loop"), of(python, "bare")}
+	if s.Threads > 1 {
+		subjects = append(subjects, of(python, "spinning"))
+	}
+	if torch != nil {
+		subjects = append(subjects, of(torch, "loop"))
+	}
+	ms, err := interleave(b.budget, 5, 40, subjects...)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("# %s: %d rounds, ms per NFE:", s, len(ms[0]))
+	for i := range subjects {
+		fmt.Printf(" %s %.2f", subjects[i].name, median(ms[i]))
+	}
+	fmt.Println()
+	lines := []error{
+		report(os.Stdout, "nfe_vs_python_ort_"+s.String(), paired(ms[0], ms[1]), "<=1.05"),
+		report(os.Stdout, "nfe_vs_python_ort_bare_"+s.String(), paired(ms[0], ms[2]), ""),
+	}
+	if s.Threads > 1 {
+		lines = append(lines, report(os.Stdout, "nfe_vs_python_ort_spinning_"+s.String(), paired(ms[0], ms[3]), ""))
+	}
+	if torch != nil {
+		lines = append(lines, report(os.Stdout, "nfe_vs_torch_"+s.String(), paired(ms[0], ms[len(ms)-1]), "<=0.55"))
+	}
+	return errors.Join(lines...)
+}
