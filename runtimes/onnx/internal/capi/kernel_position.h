@@ -1,0 +1,157 @@
+// One position, from its logits to everything that is wanted. Included by kernel_simd.h, once per instruction set.
+
+// filter applies top-k, top-p and min-p to e [V] (exponentials at the row's temperature): 0 where a token is dropped. It
+// renews the block sums and returns the sums over what is kept but the argmax.
+static void NAME(filter)(const mdm_head *h, const float *z, const mdm_peaks *p, const float *params, float *e, double *block_sum,
+                         double total, double *rest, double *cross) {
+  const float m = p->first, k = params[1], top_p = params[2];
+  mdm_place last = {-INFINITY, INT32_MAX};
+  if (k > 0 && k < h->v) {
+    last.z = mdm_cut(h, z, NULL, (double)k - 1, -INFINITY, m).z;  // equals of the k-th stay
+    total = 0;
+    for (int32_t b = 0; b < h->blocks; b++) {
+      int32_t lo = h->block[b].lo, hi = lo + h->block[b].n;
+      for (int32_t v = lo; v < hi; v++) total += z[v] >= last.z ? e[v] : 0;
+    }
+  }
+  if (top_p < 1) last = mdm_cut(h, z, e, (double)top_p * total, last.z, m);
+  const double temperature = params[0], limit = params[3] > 0 ? log(params[3] < 1 ? params[3] : 1) : -INFINITY;
+  *rest = *cross = 0;
+  for (int32_t b = 0; b < h->blocks; b++) {
+    int32_t lo = h->block[b].lo, hi = lo + h->block[b].n;
+    double sum = 0;
+    for (int32_t v = lo; v < hi; v++) {
+      double d = ((double)m - z[v]) / temperature;
+      if (!mdm_keeps(last, z[v], v) || -d < limit) e[v] = 0;
+      sum += e[v];
+      if (v != p->argmax && e[v] > 0) *rest += e[v], *cross += e[v] * d;
+    }
+    block_sum[b] = sum;
+  }
+}
+
+// inverse returns the smallest token whose cumulative mass exceeds target; only the block that crosses is summed again.
+static int32_t NAME(inverse)(const mdm_head *h, const float *z, const mdm_peaks *p, float scale, const float *kept, const double *block_sum, double target) {
+  float buffer[MDM_BLOCK + LANES];
+  double sum = 0, a, b;
+  int32_t last = p->argmax;
+  for (int32_t i = 0; i < h->blocks; i++) {
+    if (!(sum + block_sum[i] > target)) {
+      sum += block_sum[i];
+      continue;
+    }
+    int32_t lo = h->block[i].lo, n = h->block[i].n;
+    const float *e = kept ? kept + lo : buffer;
+    if (!kept) NAME(sums)(z + lo, n, p->first, scale, buffer, &a, &b);
+    for (int32_t j = 0; j < n; j++) {
+      if (e[j] > 0) {
+        sum += e[j], last = lo + j;
+        if (sum > target) return last;
+      }
+    }
+    // Rounding ate the gap: the token is the block's last one, unless a later block holds it by the same rounding.
+    if (sum + 1e-6 * sum > target) return last;
+  }
+  return last;
+}
+
+// gumbel returns argmax(z/T + g) over what is kept.
+static int32_t NAME(gumbel)(const mdm_head *h, const float *z, const double *g, double temperature, const float *kept) {
+  double best = -INFINITY;
+  int32_t argmax = -1;
+  for (int32_t b = 0; b < h->blocks; b++) {
+    int32_t lo = h->block[b].lo, hi = lo + h->block[b].n;
+    for (int32_t v = lo; v < hi; v++) {
+      double x = z[v] / temperature + g[v];
+      if (x > best && (!kept || kept[v] > 0)) best = x, argmax = v;
+    }
+  }
+  return argmax;
+}
+
+static void NAME(position)(const mdm_call *c, int64_t i, char *scratch) {
+  const mdm_head *h = c->head;
+  double *block_sum = (double *)scratch, *dot = block_sum + h->blocks;
+  float *block_max = (float *)(dot + h->dots), *kept = NULL;
+  const float *z = c->logits + i * h->v, *params = c->params + 4 * (i / c->l);
+  mdm_peaks p = NAME(peaks)(h, z, block_max);
+  if (p.fault) {
+    mdm_fail(c, i, p.fault);
+    return;
+  }
+  const float m = p.first, temperature = params[0];
+  const int hot = temperature > 0, model = mdm_wants_model(h, hot);
+  const int filtered = hot && h->filter && ((params[1] > 0 && params[1] < h->v) || params[2] < 1 || params[3] > 0);
+  const int tempered = hot && (!h->gumbel || filtered || h->entropy_on == MDM_SAMPLING || h->logp_proposal_on == MDM_TEMPERED);
+  const float inverse = hot ? 1 / temperature : 1, scale = inverse < FLT_MAX ? inverse : FLT_MAX;
+  if (filtered) kept = block_max + h->blocks;
+  for (int32_t k = 0; k < h->dots; k++) dot[k] = 0;
+
+  double rest = 0, cross = 0, rest_t = 0, cross_t = 0;  // over all tokens but the argmax
+  float copy[MDM_BLOCK], e[MDM_BLOCK + LANES];
+  for (int32_t b = 0; b < h->blocks && (model || tempered); b++) {
+    const int32_t lo = h->block[b].lo, n = h->block[b].n;
+    const float *src = z + lo;
+    const int top = p.argmax >= lo && p.argmax < lo + n;
+    if (top) {
+      memcpy(copy, src, n * sizeof(float));
+      copy[p.argmax - lo] = -INFINITY;
+      src = copy;
+    }
+    double s = 0, x = 0;
+    if (model) {
+      const int same = temperature == 1 && filtered;
+      float *out = same ? kept + lo : h->dots ? e : NULL;
+      NAME(sums)(src, n, m, 1, out, &s, &x);
+      rest += s, cross += x;
+      if (h->dots) NAME(dots)(c, out, lo, n, dot);
+    }
+    if (tempered) {
+      if (!model || temperature != 1) NAME(sums)(src, n, m, scale, filtered ? kept + lo : NULL, &s, &x);
+      rest_t += s, cross_t += x;
+      block_sum[b] = s + top;
+    }
+  }
+  for (int32_t k = 0; k < h->dots; k++) dot[k] += c->dot[k * h->v + p.argmax];
+
+  const double lnz = log1p(rest), lnt = log1p(rest_t);
+  int32_t proposal = p.argmax;
+  if (hot) {
+    double total = 1 + rest_t;
+    if (filtered) {
+      kept[p.argmax] = 1;
+      NAME(filter)(h, z, &p, params, kept, block_sum, total, &rest_t, &cross_t);
+      total = 0;
+      for (int32_t b = 0; b < h->blocks; b++) total += block_sum[b];
+    }
+    if (h->gumbel) {
+      proposal = NAME(gumbel)(h, z, c->gumbel + i * h->v, temperature, kept);
+    } else {
+      proposal = NAME(inverse)(h, z, &p, scale, kept, block_sum, c->uniform[i] * total);
+    }
+  }
+  c->proposal[i] = proposal;
+  float *out = c->stats + i;
+  const int64_t n = c->n;
+  if (h->p1 >= 0) out[h->p1 * n] = 1 / (1 + rest);
+  if (h->p2 >= 0) out[h->p2 * n] = exp((double)p.second - m) / (1 + rest);
+  if (h->entropy >= 0) {
+    out[h->entropy * n] = h->entropy_on == MDM_SAMPLING && hot ? log1p(rest_t) + cross_t / (1 + rest_t) : lnz + cross / (1 + rest);
+  }
+  if (h->logp_current >= 0) {
+    const int64_t t = c->tokens[i];
+    out[h->logp_current * n] = t >= 0 && t < h->v && !h->suppressed[t] ? ((double)z[t] - m) - lnz : 0;
+  }
+  if (h->logp_proposal >= 0) {
+    const double d = (double)z[proposal] - m;
+    out[h->logp_proposal * n] = h->logp_proposal_on == MDM_TEMPERED && hot ? d / temperature - lnt : d - lnz;
+  }
+  for (int32_t k = 0; k < h->dots; k++) out[(h->dot + k) * n] = dot[k] / (1 + rest);
+  if (h->k) mdm_top(h, z, block_max, m, m + lnz, c->top_ids + i * h->k, c->top_logp + i * h->k);
+}
+
+static void NAME(positions)(const mdm_call *c, int64_t lo, int64_t hi, char *scratch) {
+  for (int64_t i = lo; i < hi; i++) {
+    if (c->active[i]) NAME(position)(c, i, scratch);
+  }
+}

@@ -1,0 +1,211 @@
+// The custom operator mdm.FusedStatisticsHead: the kernel behind ONNX Runtime's C API.
+#include "op.h"
+
+#include <stdlib.h>
+
+#include "kernel.h"
+
+enum { IN_LOGITS, IN_TOKENS, IN_ACTIVE, IN_PARAMS, IN_UNIFORM, IN_GUMBEL, IN_DOT, INPUTS };
+enum { OUT_STATS, OUT_PROPOSAL, OUT_TOP_IDS, OUT_TOP_LOGP, OUTPUTS };
+enum { CHUNKS = 32 };  // of a call, for the threads to share
+
+typedef struct {
+  const OrtApi *api;
+  mdm_head head;
+  int32_t rows;
+} kernel_t;
+
+#define TRY(call)                    \
+  do {                               \
+    OrtStatus *status_ = (call);     \
+    if (status_) return status_;     \
+  } while (0)
+
+static OrtStatus *attribute(const OrtApi *api, const OrtKernelInfo *info, const char *name, int32_t *to) {
+  int64_t v;
+  TRY(api->KernelInfoGetAttribute_int64(info, name, &v));
+  *to = (int32_t)v;
+  return NULL;
+}
+
+static OrtStatus *read_head(const OrtApi *api, const OrtKernelInfo *info, kernel_t *k) {
+  mdm_head *h = &k->head;
+  TRY(api->KernelInfoGetAttribute_int64(info, "v", &h->v));
+  int32_t p1, p2, current;
+  TRY(attribute(api, info, "p1", &p1));
+  TRY(attribute(api, info, "p2", &p2));
+  TRY(attribute(api, info, "entropy", &h->entropy_on));
+  TRY(attribute(api, info, "logp_current", &current));
+  TRY(attribute(api, info, "logp_proposal", &h->logp_proposal_on));
+  TRY(attribute(api, info, "dots", &h->dots));
+  TRY(attribute(api, info, "topk", &h->k));
+  TRY(attribute(api, info, "gumbel", &h->gumbel));
+  TRY(attribute(api, info, "filter", &h->filter));
+  // The rows of the packed statistics, in this order.
+  h->p1 = p1 ? k->rows++ : -1;
+  h->p2 = p2 ? k->rows++ : -1;
+  h->entropy = h->entropy_on ? k->rows++ : -1;
+  h->logp_current = current ? k->rows++ : -1;
+  h->logp_proposal = h->logp_proposal_on ? k->rows++ : -1;
+  h->dot = k->rows;
+  k->rows += h->dots;
+
+  int64_t *suppress = NULL;
+  size_t count = 0;
+  TRY(api->KernelInfoGetAttributeArray_int64(info, "suppress", NULL, &count));
+  suppress = malloc((count + 1) * sizeof *suppress);
+  if (!suppress) return api->CreateStatus(ORT_FAIL, "statistics head: out of memory");
+  OrtStatus *status = count ? api->KernelInfoGetAttributeArray_int64(info, "suppress", suppress, &count) : NULL;
+  if (!status && mdm_head_init(h, suppress, count)) status = api->CreateStatus(ORT_FAIL, "statistics head: out of memory");
+  free(suppress);
+  return status;
+}
+
+static void ORT_API_CALL destroy(void *p) {
+  kernel_t *k = p;
+  mdm_head_free(&k->head);
+  free(k);
+}
+
+static OrtStatus *ORT_API_CALL create(const OrtCustomOp *op, const OrtApi *api, const OrtKernelInfo *info, void **out) {
+  (void)op;
+  kernel_t *k = calloc(1, sizeof *k);
+  if (!k) return api->CreateStatus(ORT_FAIL, "statistics head: out of memory");
+  k->api = api;
+  OrtStatus *status = read_head(api, info, k);
+  if (status) {
+    destroy(k);
+    return status;
+  }
+  *out = k;
+  return NULL;
+}
+
+static OrtStatus *input(const OrtApi *api, OrtKernelContext *ctx, size_t i, const void **data) {
+  const OrtValue *v = NULL;
+  TRY(api->KernelContext_GetInput(ctx, i, &v));
+  *data = NULL;
+  return v ? api->GetTensorMutableData((OrtValue *)v, (void **)data) : NULL;
+}
+
+static OrtStatus *output(const OrtApi *api, OrtKernelContext *ctx, size_t i, const int64_t *dims, size_t rank, void *data) {
+  OrtValue *v = NULL;
+  TRY(api->KernelContext_GetOutput(ctx, i, dims, rank, &v));
+  *(void **)data = NULL;
+  return v ? api->GetTensorMutableData(v, data) : NULL;
+}
+
+typedef struct {
+  const mdm_call *call;
+  char *scratch;  // [chunks, head->scratch]
+  int64_t chunks;
+} job;
+
+static void chunk(void *p, size_t i) {
+  const job *j = p;
+  mdm_positions(j->call, j->call->n * i / j->chunks, j->call->n * (i + 1) / j->chunks, j->scratch + i * j->call->head->scratch);
+}
+
+static OrtStatus *ORT_API_CALL compute(void *p, OrtKernelContext *ctx) {
+  kernel_t *k = p;
+  const OrtApi *api = k->api;
+  const mdm_head *h = &k->head;
+  const OrtValue *logits;
+  OrtTensorTypeAndShapeInfo *info;
+  int64_t dims[3];
+  size_t rank;
+  TRY(api->KernelContext_GetInput(ctx, IN_LOGITS, &logits));
+  TRY(api->GetTensorTypeAndShape(logits, &info));
+  OrtStatus *status = api->GetDimensionsCount(info, &rank);
+  if (!status && rank == 3) status = api->GetDimensions(info, dims, 3);
+  api->ReleaseTensorTypeAndShapeInfo(info);
+  if (status) return status;
+  if (rank != 3 || dims[2] != h->v) return api->CreateStatus(ORT_INVALID_ARGUMENT, "statistics head: the logits are not [B, L, V]");
+
+  mdm_call c = {.head = h, .n = dims[0] * dims[1], .l = dims[1]};
+  TRY(input(api, ctx, IN_LOGITS, (const void **)&c.logits));
+  TRY(input(api, ctx, IN_TOKENS, (const void **)&c.tokens));
+  TRY(input(api, ctx, IN_ACTIVE, (const void **)&c.active));
+  TRY(input(api, ctx, IN_PARAMS, (const void **)&c.params));
+  TRY(input(api, ctx, IN_UNIFORM, (const void **)&c.uniform));
+  TRY(input(api, ctx, IN_GUMBEL, (const void **)&c.gumbel));
+  TRY(input(api, ctx, IN_DOT, (const void **)&c.dot));
+  TRY(output(api, ctx, OUT_STATS, (int64_t[]){k->rows, dims[0], dims[1]}, 3, &c.stats));
+  TRY(output(api, ctx, OUT_PROPOSAL, dims, 2, &c.proposal));
+  if (h->k) {
+    TRY(output(api, ctx, OUT_TOP_IDS, (int64_t[]){dims[0], dims[1], h->k}, 3, &c.top_ids));
+    TRY(output(api, ctx, OUT_TOP_LOGP, (int64_t[]){dims[0], dims[1], h->k}, 3, &c.top_logp));
+  }
+  // Little work is done at once by this thread.
+  job j = {&c, NULL, c.n * h->v < 16384 ? 1 : c.n < CHUNKS ? c.n : CHUNKS};
+  j.scratch = aligned_alloc(64, j.chunks * h->scratch);
+  if (!j.scratch) return api->CreateStatus(ORT_FAIL, "statistics head: out of memory");
+  if (j.chunks == 1) {
+    chunk(&j, 0);
+  } else {
+    status = api->KernelContext_ParallelFor(ctx, chunk, j.chunks, 0, &j);
+  }
+  free(j.scratch);
+  return status;
+}
+
+static const char *ORT_API_CALL name(const OrtCustomOp *op) { return (void)op, "FusedStatisticsHead"; }
+static const char *ORT_API_CALL provider(const OrtCustomOp *op) { return (void)op, "CPUExecutionProvider"; }
+static size_t ORT_API_CALL inputs(const OrtCustomOp *op) { return (void)op, INPUTS; }
+static size_t ORT_API_CALL outputs(const OrtCustomOp *op) { return (void)op, OUTPUTS; }
+
+static ONNXTensorElementDataType ORT_API_CALL input_type(const OrtCustomOp *op, size_t i) {
+  (void)op;
+  static const ONNXTensorElementDataType types[INPUTS] = {
+      ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,  ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64,  ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
+      ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT};
+  return types[i];
+}
+
+static ONNXTensorElementDataType ORT_API_CALL output_type(const OrtCustomOp *op, size_t i) {
+  (void)op;
+  return i == OUT_STATS || i == OUT_TOP_LOGP ? ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
+}
+
+static OrtCustomOpInputOutputCharacteristic ORT_API_CALL input_kind(const OrtCustomOp *op, size_t i) {
+  (void)op;
+  return i >= IN_GUMBEL ? INPUT_OUTPUT_OPTIONAL : INPUT_OUTPUT_REQUIRED;
+}
+
+static OrtCustomOpInputOutputCharacteristic ORT_API_CALL output_kind(const OrtCustomOp *op, size_t i) {
+  (void)op;
+  return i >= OUT_TOP_IDS ? INPUT_OUTPUT_OPTIONAL : INPUT_OUTPUT_REQUIRED;
+}
+
+static OrtMemType ORT_API_CALL memory(const OrtCustomOp *op, size_t i) { return (void)op, (void)i, OrtMemTypeDefault; }
+
+static const OrtCustomOp head_op = {
+    .version = ORT_API_VERSION,
+    .GetName = name,
+    .GetExecutionProviderType = provider,
+    .GetInputType = input_type,
+    .GetInputTypeCount = inputs,
+    .GetOutputType = output_type,
+    .GetOutputTypeCount = outputs,
+    .KernelDestroy = destroy,
+    .GetInputCharacteristic = input_kind,
+    .GetOutputCharacteristic = output_kind,
+    .GetInputMemoryType = memory,
+    .CreateKernelV2 = create,
+    .KernelComputeV2 = compute,
+};
+
+OrtStatus *mdm_register(const OrtApi *api, OrtSessionOptions *options) {
+  static OrtCustomOpDomain *domain;  // lives as long as the process: sessions point to it
+  if (!domain) {
+    OrtCustomOpDomain *d;
+    TRY(api->CreateCustomOpDomain("mdm", &d));
+    OrtStatus *status = api->CustomOpDomain_Add(d, &head_op);
+    if (status) {
+      api->ReleaseCustomOpDomain(d);
+      return status;
+    }
+    domain = d;
+  }
+  return api->AddCustomOpDomain(options, domain);
+}

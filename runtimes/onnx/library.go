@@ -1,0 +1,179 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strings"
+	"sync"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"github.com/mdmhost/mdmhost/runtimes/onnx/internal/capi"
+)
+
+// Version is the release of ONNX Runtime that Install fetches and that the project is tested with.
+const Version = "1.31.1"
+
+// LibraryVariable is the environment variable that names the library.
+const LibraryVariable = "ONNXRUNTIME_SHARED_LIBRARY_PATH"
+
+// Requirement is what a library must be, for messages.
+var Requirement = fmt.Sprintf("1.%d", capi.API)
+
+// FindLibrary returns the path of the ONNX Runtime library: path if it is given, the environment variable
+// ONNXRUNTIME_SHARED_LIBRARY_PATH, the folder of Install, then third_party/ort beside the program or its parent folder, in the
+// working directory and in the folders above it up to one with a go.mod. The error of a missing library lists where it looked.
+func FindLibrary(path string) (string, error) {
+	for _, given := range []struct{ who, path string }{{"runtime: library", path}, {LibraryVariable, os.Getenv(LibraryVariable)}} {
+		if given.path == "" {
+			continue
+		}
+		if info, err := os.Stat(given.path); err != nil {
+			return "", fmt.Errorf("%s: %w; give the path of libonnxruntime, or run `mdmhost runtime install`", given.who, err)
+		} else if info.IsDir() {
+			if file := inDir(given.path); file != "" {
+				return file, nil
+			}
+			return "", fmt.Errorf("%s: %s holds no %s; give the file, or run `mdmhost runtime install`", given.who, given.path, libraryName)
+		}
+		return given.path, nil
+	}
+	dirs := searchDirs()
+	for _, dir := range dirs {
+		if file := inDir(dir); file != "" {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("ONNX Runtime: no %s in %s; run `mdmhost runtime install`, or name the file in %s", libraryName, strings.Join(dirs, ", "), LibraryVariable)
+}
+
+var libraryName = map[string]string{"darwin": "libonnxruntime.dylib"}[runtime.GOOS]
+
+func init() {
+	if libraryName == "" {
+		libraryName = "libonnxruntime.so"
+	}
+}
+
+// inDir returns the newest library of a folder, or "".
+func inDir(dir string) string {
+	stem, ext := strings.TrimSuffix(libraryName, filepath.Ext(libraryName)), filepath.Ext(libraryName)
+	files, _ := filepath.Glob(filepath.Join(dir, stem+"*"+ext+"*"))
+	var found []string
+	for _, f := range files {
+		if rest := strings.TrimPrefix(filepath.Base(f), stem); rest[0] == '.' { // not libonnxruntime_providers_shared.so
+			found = append(found, f)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	sort.Slice(found, func(i, j int) bool {
+		return len(found[i]) < len(found[j]) || len(found[i]) == len(found[j]) && found[i] < found[j]
+	})
+	return found[len(found)-1]
+}
+
+// InstallDir is where Install puts the library for users who only have the program.
+func InstallDir() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("runtime install: %w; set HOME or XDG_CACHE_HOME, or give a folder", err)
+	}
+	return filepath.Join(cache, "mdmhost", "ort", Version), nil
+}
+
+func searchDirs() []string {
+	var dirs []string
+	add := func(dir string) {
+		for _, d := range dirs {
+			if d == dir {
+				return
+			}
+		}
+		dirs = append(dirs, dir)
+	}
+	if dir, err := InstallDir(); err == nil {
+		add(dir)
+	}
+	const ours = "third_party/ort"
+	if exe, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(exe); err == nil {
+			exe = real
+		}
+		add(filepath.Join(filepath.Dir(exe), ours))
+		add(filepath.Join(filepath.Dir(exe), "..", ours))
+	}
+	if wd, err := os.Getwd(); err == nil {
+		add(filepath.Join(wd, ours))
+		for dir := wd; ; dir = filepath.Dir(dir) {
+			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+				add(filepath.Join(dir, ours))
+				break
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return dirs
+}
+
+// environment is ONNX Runtime's state: one per process, made by the first Open and never destroyed, because sessions,
+// threads and registered operators point into it.
+var environment struct {
+	sync.Mutex
+	library *capi.Library
+}
+
+// load loads the library and starts ONNX Runtime, once.
+func load(path string) (*capi.Library, error) {
+	env := &environment
+	env.Lock()
+	defer env.Unlock()
+	if env.library != nil && path == "" {
+		return env.library, nil
+	}
+	found, err := FindLibrary(path)
+	if err != nil {
+		return nil, err
+	}
+	if env.library != nil {
+		if !sameFile(found, env.library.Path) {
+			return nil, fmt.Errorf("runtime: library %s: this process already runs %s; use one library per process", found, env.library.Path)
+		}
+		return env.library, nil
+	}
+	library, err := openLibrary(found)
+	if err != nil {
+		return nil, err
+	}
+	ort.SetSharedLibraryPath(found)
+	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
+		return nil, fmt.Errorf("%s: ONNX Runtime does not start: %w; try `mdmhost runtime check`", found, err)
+	}
+	env.library = library
+	return library, nil
+}
+
+// openLibrary turns the ways in which a file is no usable library into messages.
+func openLibrary(path string) (*capi.Library, error) {
+	library, err := capi.Open(path)
+	switch {
+	case errors.Is(err, capi.ErrTooOld):
+		return nil, fmt.Errorf("%s is ONNX Runtime %s, this build needs %s or newer; run `mdmhost runtime install`, or name a newer library in %s", path, library.Version, Requirement, LibraryVariable)
+	case err != nil:
+		return nil, fmt.Errorf("%s: cannot be loaded as ONNX Runtime: %w; run `mdmhost runtime install` for one that can", path, err)
+	}
+	return library, nil
+}
+
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}

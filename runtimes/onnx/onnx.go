@@ -1,0 +1,185 @@
+// Package onnx runs denoisers with ONNX Runtime, on the CPU or CUDA. It appends a statistics head to the model's graph in
+// memory, so that logits stay inside the runtime and only what planners asked for comes out (DESIGN, section 3).
+//
+// Open reads the model, Configure builds head and session, then Batch, fill, Run, again and again:
+//
+//	d, err := onnx.Open(ctx, onnx.Model{Name: "mine", Path: "model.onnx", MaskID: 4, V: 300}, onnx.Options{})
+//	defer d.Close()
+//	err = d.Configure(ctx, sampling.Head{Needs: sampling.Needs{Proposal: true, P1: true}, Suppress: []int32{4}})
+//	batch, err := d.Batch(2, 16) // fill batch.Tokens and the rest
+//	statistics, err := d.Run(ctx)
+package onnx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"github.com/mdmhost/mdmhost/framework/graph"
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/runtimes/onnx/internal/capi"
+)
+
+// Model is a denoiser's ONNX file.
+type Model struct {
+	Name   string // for messages
+	Data   []byte // the file's bytes, which must not change until Configure is done; or
+	Path   string // the file
+	Dir    string // folder of external data; the file's own by default
+	MaskID int32
+	PadID  int32
+	V      int // width of the logits; 0 takes what the graph says
+}
+
+// Head modes.
+const (
+	HeadFused = "fused" // a C kernel inside the session: CPU
+	HeadGraph = "graph" // stock ONNX operators: every provider
+	HeadGo    = "go"    // logits come out and sampling.Compute does the rest
+)
+
+// Options choose how a model runs. The zero value is the CPU with ONNX Runtime's defaults, spinning threads off.
+type Options struct {
+	Library     string   // path of libonnxruntime; "" searches (see [FindLibrary])
+	LibraryDirs []string // folders with the nvidia libraries; "" entries are ignored
+	Provider    string   // "cpu" (default), "cuda" or "auto": cuda if it can be had, else cpu with a note
+	Device      int      // CUDA device
+	Threads     int      // threads inside one operator; 0 = one per core
+	Head        string   // HeadFused, HeadGraph, HeadGo; "" = fused on the CPU, graph elsewhere
+	Optimize    string   // "all" (default), "extended", "basic", "off"
+	NoArena     bool     // give memory back to the system after each pass
+	NoPattern   bool     // do not plan memory ahead: less of it, a little slower
+	Warmup      bool     // run one pass in Configure, so that the first real one is not slower
+
+	ProviderOptions map[string]string // of the CUDA provider, checked by ONNX Runtime
+	SessionConfig   map[string]string // ONNX Runtime's own dotted keys
+
+	// LogitsMemory gives the memory for Statistics.Logits: at least so many bytes, which stay valid until the next call or Close.
+	// nil keeps them in the runtime's own memory.
+	LogitsMemory func(bytes int) ([]float32, error)
+}
+
+// Denoiser is an opened model; it implements [sampling.Denoiser].
+type Denoiser struct {
+	model   Model
+	options Options
+	library *capi.Library
+	ports   *ports
+	caps    sampling.Capabilities
+	notes   []string
+
+	closed  atomic.Bool
+	running atomic.Pointer[ort.RunOptions] // of the pass in progress, for those who end it
+
+	mu      sync.Mutex          // held by Configure, Batch, Run and the end of Close
+	setup   *ort.SessionOptions // with the provider appended; nil after Configure
+	file    []byte              // the model; nil after Configure
+	decoded *graph.Model        // likewise
+	head    *head
+	session *ort.DynamicAdvancedSession
+	run     *ort.RunOptions
+	shapes  shapes
+}
+
+var _ sampling.Denoiser = (*Denoiser)(nil)
+
+// Open loads the library (once a process), reads and checks the model, and chooses the provider. Errors name what is missing
+// and what to run.
+func Open(ctx context.Context, m Model, o Options) (_ *Denoiser, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d := &Denoiser{model: m, options: o}
+	if d.file, err = d.model.read(); err != nil {
+		return nil, err
+	}
+	if d.decoded, err = graph.Decode(d.file); err != nil {
+		return nil, d.model.wrap(err)
+	}
+	if d.ports, err = findPorts(d.decoded, &d.model); err != nil {
+		return nil, d.model.wrap(err)
+	}
+	if d.library, err = load(o.Library); err != nil {
+		return nil, err
+	}
+	provider, err := d.chooseProvider()
+	if err != nil {
+		return nil, err
+	}
+	if d.options.Head == "" {
+		d.options.Head = HeadFused
+		if provider != "cpu" {
+			d.options.Head = HeadGraph
+		}
+	}
+	p := d.ports
+	d.caps = sampling.Capabilities{
+		Serves: sampling.Needs{Proposal: true, LogpProposal: sampling.OnModel, P1: true, P2: true, Entropy: sampling.OnModel, LogpCurrent: true,
+			TopK: d.model.V, Logits: true},
+		VocabDots: maxVocabDots, MaxRows: p.rows, FixedRows: p.rows, MaxLength: p.length, FixedLength: p.length, Padding: p.attention,
+		V: d.model.V, Runtime: "onnx", Provider: provider,
+	}
+	if err := d.checkHead(); err != nil {
+		_ = d.setup.Destroy()
+		return nil, err
+	}
+	return d, nil
+}
+
+// maxVocabDots bounds the vectors of one head, each a row of V numbers in the graph.
+const maxVocabDots = 16
+
+// checkHead refuses combinations that cannot work before anything is built.
+func (d *Denoiser) checkHead() error {
+	switch d.options.Head {
+	case HeadFused:
+		if d.caps.Provider != "cpu" {
+			return fmt.Errorf("runtime: head %q runs on the CPU and the provider is %s; use head %q", HeadFused, d.caps.Provider, HeadGraph)
+		}
+	case HeadGraph:
+		if v := d.decoded.Opset(""); v < 17 {
+			return fmt.Errorf("model %s: head %q needs opset 17 or newer, the model has %d; export it anew, or use head %q or %q", d.model.Name, HeadGraph, v, HeadFused, HeadGo)
+		}
+	case HeadGo:
+	default:
+		return fmt.Errorf("runtime: head %q is unknown; use %q, %q or %q", d.options.Head, HeadFused, HeadGraph, HeadGo)
+	}
+	return nil
+}
+
+// Capabilities implements [sampling.Denoiser].
+func (d *Denoiser) Capabilities() sampling.Capabilities { return d.caps }
+
+// Notes are what a user should know of the choice of provider, such as why auto fell back to the CPU.
+func (d *Denoiser) Notes() []string { return d.notes }
+
+// Version is that of the ONNX Runtime library in use.
+func (d *Denoiser) Version() string { return d.library.Version }
+
+// Close ends a run in progress and frees session and buffers. It may be called more than once and from any goroutine.
+func (d *Denoiser) Close() error {
+	if !d.closed.CompareAndSwap(false, true) {
+		return nil
+	}
+	if run := d.running.Load(); run != nil {
+		_ = run.Terminate()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.shapes.free()
+	var errs []error
+	if d.session != nil {
+		errs = append(errs, d.session.Destroy(), d.run.Destroy())
+		d.session, d.run = nil, nil
+	}
+	if d.setup != nil {
+		errs = append(errs, d.setup.Destroy())
+		d.setup = nil
+	}
+	d.file, d.decoded = nil, nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,142 @@
+package onnx
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mdmhost/mdmhost/framework/graph"
+)
+
+// port is one input of the model that the runtime feeds.
+type port struct {
+	name string
+	typ  graph.Type // Int64, Int32 or Float32
+	rank int
+}
+
+// ports are the model's inputs and its logits.
+type ports struct {
+	inputs    []port
+	rows      int    // fixed B, or 0
+	length    int    // fixed L, or 0
+	attention bool   // the model has an attention mask
+	time      bool   // the model has a time input
+	logits    string // name of the output
+	logitType graph.Type
+	external  bool // some weights are in other files
+}
+
+// The inputs that a denoiser may have, and the types they may have.
+var known = map[string][]graph.Type{
+	"input_ids":      {graph.Int64, graph.Int32},
+	"attention_mask": {graph.Int64, graph.Int32, graph.Float32},
+	"token_type_ids": {graph.Int64, graph.Int32},
+	"position_ids":   {graph.Int64, graph.Int32},
+	"timesteps":      {graph.Float32},
+}
+
+// findPorts reads what the model takes and gives, and refuses what the runtime cannot feed. It sets m.V where it is 0.
+func findPorts(decoded *graph.Model, m *Model) (*ports, error) {
+	g := decoded.Graph
+	if g == nil {
+		return nil, fmt.Errorf("the file holds no graph; it is no ONNX model, or it is damaged")
+	}
+	p := &ports{}
+	var err error
+	if p.external, err = m.checkExternal(decoded); err != nil {
+		return nil, err
+	}
+	for _, v := range g.Feeds() {
+		if err := p.input(v); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.ContainsFunc(p.inputs, func(i port) bool { return i.name == "input_ids" }) {
+		return nil, fmt.Errorf("has no input input_ids, only %s; a denoiser takes input_ids int64 [B, L]", names(g.Feeds()))
+	}
+	return p, p.output(g, m)
+}
+
+func (p *ports) input(v *graph.ValueInfo) error {
+	types, ok := known[v.Name]
+	switch {
+	case !ok:
+		return fmt.Errorf("has an input %q (%s) that the runtime cannot fill; it fills input_ids, attention_mask, token_type_ids, position_ids and timesteps", v.Name, v.Type)
+	case !slices.Contains(types, v.Type):
+		return fmt.Errorf("input %s holds %s, expected %s", v.Name, v.Type, types[0])
+	}
+	rank := 2
+	if v.Name == "timesteps" {
+		if rank = 1; v.HasRank && len(v.Shape) == 2 {
+			rank = 2
+		}
+	}
+	if v.HasRank && len(v.Shape) != rank {
+		return fmt.Errorf("input %s has %d dimensions, expected %d", v.Name, len(v.Shape), rank)
+	}
+	p.inputs = append(p.inputs, port{v.Name, v.Type, rank})
+	p.attention = p.attention || v.Name == "attention_mask"
+	p.time = p.time || v.Name == "timesteps"
+	for i, dim := range v.Shape {
+		fixed := &p.rows
+		if i == 1 {
+			if fixed = &p.length; v.Name == "timesteps" {
+				continue
+			}
+		}
+		switch {
+		case dim.Size < 0:
+		case dim.Size == 0 || dim.Size > 1<<31 || *fixed != 0 && *fixed != int(dim.Size):
+			return fmt.Errorf("input %s has shape %v, which does not fit the others; export the model anew with dynamic axes", v.Name, v.Shape)
+		default:
+			*fixed = int(dim.Size)
+		}
+	}
+	return nil
+}
+
+// output finds the logits: the output of that name, or the only float one with three dimensions.
+func (p *ports) output(g *graph.Graph, m *Model) error {
+	floats := []graph.Type{graph.Float32, graph.Float16, graph.BFloat16, graph.Float64}
+	var found []*graph.ValueInfo
+	for _, v := range g.Outputs {
+		if v.Name == "logits" {
+			found = []*graph.ValueInfo{v}
+			break
+		}
+		if slices.Contains(floats, v.Type) && v.HasRank && len(v.Shape) == 3 {
+			found = append(found, v)
+		}
+	}
+	if len(found) != 1 {
+		return fmt.Errorf("has outputs %s, expected one named logits, float [B, L, V]; rename the output when exporting", names(g.Outputs))
+	}
+	v := found[0]
+	if !slices.Contains(floats, v.Type) || v.HasRank && len(v.Shape) != 3 {
+		return fmt.Errorf("output %s is %s %v, expected float [B, L, V]", v.Name, v.Type, v.Shape)
+	}
+	p.logits, p.logitType = v.Name, v.Type
+	if v.HasRank && v.Shape[2].Size >= 0 {
+		if w := int(v.Shape[2].Size); m.V == 0 {
+			m.V = w
+		} else if m.V != w {
+			return fmt.Errorf("its logits are %d wide, expected %d; config.json and the ONNX file do not belong together", w, m.V)
+		}
+	}
+	if m.V < 1 || m.V > 1<<24 {
+		return fmt.Errorf("the width of its logits is %d, expected 1 to %d; give vocab_size in config.json", m.V, 1<<24)
+	}
+	return nil
+}
+
+func names(values []*graph.ValueInfo) string {
+	var out []string
+	for _, v := range values {
+		out = append(out, v.Name)
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}
