@@ -1,0 +1,172 @@
+package supervise_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	pb "github.com/mdmhost/mdmhost/plugins/proto/mdmhost/v1"
+	"github.com/mdmhost/mdmhost/plugins/proto/wire"
+	"github.com/mdmhost/mdmhost/plugins/sdk"
+)
+
+// TestMain is also the main function of the plugins under test: this binary starts itself, as mdmhost does.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "__plugin" {
+		if serve, ok := plugins[os.Args[3]]; ok {
+			serve()
+			return
+		}
+		fmt.Fprintln(os.Stderr, "there is no plugin", os.Args[3])
+		os.Exit(2)
+	}
+	if len(os.Args) == 2 && os.Args[1] == "__host" {
+		hostUntilKilled()
+	}
+	os.Exit(m.Run())
+}
+
+type calmOptions struct {
+	K     int     `option:"k" default:"1" min:"1" help:"positions opened in a step"`
+	Gamma float64 `option:"gamma" default:"inf" min:"0"`
+}
+
+func calm() sampling.Planner {
+	return sdk.NewPlanner("calm", func(o calmOptions) sdk.PlanRow {
+		return func(r sdk.Row) sdk.Decision {
+			return r.Open(r.Eligible().SmallestBy(r.Entropy, o.K)).Metric("sum", float64(r.Entropy[0]))
+		}
+	}, sdk.Needs(sdk.Entropy), sdk.Version("1.2.3"), sdk.Summary("opens what is calm"), sdk.Pure())
+}
+
+// misbehave makes a planner whose Plan calls a function first; opts may declare it pure.
+func misbehave(act func(r sdk.Row), opts ...sdk.Option) func() {
+	return func() {
+		sdk.Serve(sdk.NewPlanner("faulty", func(struct{}) sdk.PlanRow {
+			return func(r sdk.Row) sdk.Decision {
+				act(r)
+				return r.Open(r.Eligible().First(1))
+			}
+		}, opts...))
+	}
+}
+
+var plugins = map[string]func(){
+	"calm":    func() { sdk.Serve(calm()) },
+	"exits":   misbehave(func(sdk.Row) { fmt.Fprintln(os.Stderr, "out of cheese"); os.Exit(3) }),
+	"panics":  misbehave(func(r sdk.Row) { panic(fmt.Sprintf("row %d is odd", r.Index)) }),
+	"crashes": misbehave(func(sdk.Row) { go func() { panic("in the background") }(); time.Sleep(time.Minute) }),
+	"hangs":   misbehave(func(sdk.Row) { time.Sleep(time.Hour) }),
+	"waits":   misbehave(func(sdk.Row) { time.Sleep(300 * time.Millisecond) }),
+	"prints": misbehave(func(sdk.Row) {
+		fmt.Println("hello from the author")
+		_, _ = os.NewFile(1, "stdout").WriteString(strings.Repeat("x", 1<<20) + "\n1|3|unix|/nowhere|grpc\n")
+	}),
+	"dies-once": misbehave(func(r sdk.Row) { dieOnce() }, sdk.Pure()),
+	"forgets":   misbehave(func(r sdk.Row) { dieOnce() }),
+	"dies":      misbehave(func(sdk.Row) { os.Exit(4) }, sdk.Pure()),
+	"greets":    func() { fmt.Println("Welcome to my planner!"); sdk.Serve(calm()) },
+	"chatters":  func() { fmt.Print(strings.Repeat("la", 1<<20)); sdk.Serve(calm()) },
+	"quits":     func() { fmt.Fprintln(os.Stderr, "no licence found"); os.Exit(5) },
+	"silent":    func() { time.Sleep(time.Hour) },
+	"protocol3": func() { serveRaw(3, rawPlanner{}) },
+	"tcp1":      func() { fmt.Println("1|1|tcp|127.0.0.1:1|netrpc"); time.Sleep(time.Hour) },
+	"environment": misbehave(func(sdk.Row) {
+		fmt.Fprintln(os.Stderr, "environment:", strings.Join(os.Environ(), " "))
+		os.Exit(1)
+	}),
+	"refuses": func() {
+		sdk.Serve(sdk.NewRunPlanner("refuses", func(struct{}, sampling.Run) (sdk.PlanRow, error) {
+			return nil, errors.New("it needs a warmer model")
+		}))
+	},
+	"logits": func() {
+		sdk.Serve(sdk.NewPlanner("logits", func(struct{}) sdk.PlanRow {
+			return func(r sdk.Row) sdk.Decision {
+				var sum float64
+				for _, x := range r.Logits {
+					sum += float64(x)
+				}
+				return r.Nothing().Metric("sum", sum)
+			}
+		}, sdk.Needs(sdk.Logits)))
+	},
+	"few-rows":   func() { serveRaw(1, rawPlanner{reply: &pb.PlanReply{}}) },
+	"nan-metric": func() { serveRaw(1, answer(&pb.Decision{Metrics: map[string]float64{"gain": math.NaN()}})) },
+	"negative":   func() { serveRaw(1, answer(&pb.Decision{Open: []int32{-1}})) },
+	"lopsided": func() {
+		serveRaw(1, answer(&pb.Decision{OverwritePosition: []int32{1, 2}, OverwriteToken: []int32{1}}))
+	},
+	"nan-time": func() { serveRaw(1, answer(&pb.Decision{NextT: math.NaN()})) },
+	"raises":   func() { serveRaw(1, rawPlanner{err: errors.New("Exception calling application: KeyError")}) },
+	"masked":   func() { sdk.ServeSampler(oneByOne()) },
+	"sampler-hangs": func() {
+		sdk.ServeSampler(sampler(func(context.Context, sampling.Session) error { time.Sleep(time.Hour); return nil }))
+	},
+	"sampler-exits": func() {
+		sdk.ServeSampler(sampler(func(context.Context, sampling.Session) error { os.Exit(6); return nil }))
+	},
+}
+
+// dieOnce ends the process unless the file named by the environment is there already.
+func dieOnce() {
+	f, err := os.OpenFile(os.Getenv("DEATH_NOTE"), os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_ = f.Close()
+		os.Exit(7)
+	}
+}
+
+// rawPlanner is a plugin made without the SDK, whose answers may be anything.
+type rawPlanner struct {
+	pb.UnimplementedPlannerServer
+	plugin.NetRPCUnsupportedPlugin
+	reply *pb.PlanReply
+	err   error
+}
+
+func answer(d *pb.Decision) rawPlanner {
+	return rawPlanner{reply: &pb.PlanReply{Decisions: []*pb.Decision{{}, d}}}
+}
+
+func (p rawPlanner) Describe(context.Context, *pb.DescribeRequest) (*pb.DescribeReply, error) {
+	return &pb.DescribeReply{Kind: "planner", Name: "raw"}, nil
+}
+
+func (p rawPlanner) Start(context.Context, *pb.StartRequest) (*pb.StartReply, error) {
+	return &pb.StartReply{}, nil
+}
+
+func (p rawPlanner) Plan(context.Context, *pb.PlanRequest) (*pb.PlanReply, error) {
+	return p.reply, p.err
+}
+
+func (p rawPlanner) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+	pb.RegisterPlannerServer(s, p)
+	return nil
+}
+
+func (rawPlanner) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func serveRaw(version int, p rawPlanner) {
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig:  wire.Handshake,
+		VersionedPlugins: map[int]plugin.PluginSet{version: {"planner": p}},
+		GRPCServer:       plugin.DefaultGRPCServer,
+	})
+}
+
+func sampler(sample sdk.SampleFunc, opts ...sdk.Option) sampling.Sampler {
+	return sdk.NewSampler("faulty", func(struct{}, sampling.Run) (sdk.SampleFunc, error) { return sample, nil }, opts...)
+}

@@ -1,0 +1,198 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	pb "github.com/mdmhost/mdmhost/plugins/proto/mdmhost/v1"
+	"github.com/mdmhost/mdmhost/plugins/proto/shm"
+	"github.com/mdmhost/mdmhost/plugins/proto/wire"
+)
+
+// restarts is how often a plugin may die in one run before the run ends.
+const restarts = 3
+
+// Process is a plugin under supervision: one process at a time, replaced when it dies and that changes nothing. It is
+// used by one goroutine at a time, except Close.
+type Process struct {
+	spec        Spec
+	memory      *shm.Memory
+	ownMemory   bool
+	description sampling.Description
+	pure        bool
+	starting    time.Duration // from launch to description
+	run         *pb.StartRequest
+	restarted   int // in this run
+
+	mu     sync.Mutex
+	in     *instance // nil after a death
+	closed bool
+}
+
+// Launch starts a plugin and asks what it is. The error says in one line why it cannot be used: the file is missing, not
+// executable or of another machine, the plugin is of another kind or protocol, prints, exits or does not answer.
+// ctx bounds the launch only; the process lives until Close.
+func Launch(ctx context.Context, spec Spec) (_ *Process, err error) {
+	if err := errors.Join(spec.complete(), wire.Supported()); err != nil {
+		return nil, err
+	}
+	p := &Process{spec: spec, memory: spec.Memory}
+	if p.memory == nil {
+		if p.memory, err = shm.New(); err != nil {
+			return nil, err
+		}
+		p.ownMemory = true
+	}
+	began := time.Now()
+	if err := p.launch(ctx); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	p.starting = time.Since(began)
+	return p, nil
+}
+
+// launch starts a process and reads its description.
+func (p *Process) launch(ctx context.Context) error {
+	in, err := begin(ctx, &p.spec, p.memory)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		in.close()
+		return p.spec.fail(sampling.Internal, "it was closed", "launch it again")
+	}
+	p.in = in
+	p.mu.Unlock()
+	var d *pb.DescribeReply
+	err = p.call(ctx, "Describe", func(ctx context.Context, in *instance) (err error) {
+		if p.spec.Kind == sampling.KindSampler {
+			d, err = pb.NewSamplerClient(in.conn).Describe(ctx, &pb.DescribeRequest{})
+		} else {
+			d, err = pb.NewPlannerClient(in.conn).Describe(ctx, &pb.DescribeRequest{})
+		}
+		return err
+	})
+	if e := (*sampling.Error)(nil); errors.As(err, &e) && e.Code == sampling.UnsupportedProtocol {
+		return p.spec.fail(sampling.UnsupportedProtocol, "it is not a "+string(p.spec.Kind), "run it with the argument `describe` to see what it is")
+	}
+	if err != nil {
+		return err
+	}
+	if sampling.Kind(d.GetKind()) != p.spec.Kind {
+		return p.spec.fail(sampling.UnsupportedProtocol, fmt.Sprintf("it says that it is a %s, expected a %s", d.GetKind(), p.spec.Kind), "use it as what it is")
+	}
+	p.pure = d.GetPure()
+	p.description, err = wire.DescriptionFromProto(d)
+	return p.named(err)
+}
+
+// Description returns what the plugin said of itself.
+func (p *Process) Description() sampling.Description { return p.description }
+
+// Pid returns the number of the running process, 0 if there is none.
+func (p *Process) Pid() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.in == nil {
+		return 0
+	}
+	return p.in.process.cmd.Process.Pid
+}
+
+// Starting returns how long the first launch took, up to the description.
+func (p *Process) Starting() time.Duration { return p.starting }
+
+// Close ends the process, within two seconds whatever it does, and leaves nothing behind. It may be called twice.
+func (p *Process) Close() error {
+	p.mu.Lock()
+	in := p.in
+	closed := p.closed
+	p.in, p.closed = nil, true
+	p.mu.Unlock()
+	if in != nil {
+		in.close()
+	}
+	if p.ownMemory && !closed {
+		return p.memory.Close()
+	}
+	return nil
+}
+
+func (p *Process) running() *instance {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.in
+}
+
+// bury forgets a dead process, unless another has taken its place.
+func (p *Process) bury(in *instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.in == in {
+		p.in = nil
+	}
+}
+
+// call makes one call under the deadline and turns failures into errors with codes.
+func (p *Process) call(ctx context.Context, name string, do func(context.Context, *instance) error) error {
+	in := p.running()
+	if in == nil {
+		return p.spec.fail(sampling.Crashed, "it is not running", "see the error before this one")
+	}
+	bounded, cancel := context.WithTimeout(ctx, p.spec.Deadlines.Call)
+	defer cancel()
+	return p.explain(ctx, in, name, do(bounded, in))
+}
+
+// explain tells a refusal, a hang, a death and a cancelled call apart. A process that hangs is killed.
+func (p *Process) explain(ctx context.Context, in *instance, name string, err error) error {
+	switch e, told := wire.FromStatus(err, p.spec.object()); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case told:
+		return p.named(e)
+	case status.Code(err) == codes.DeadlineExceeded:
+		p.bury(in)
+		in.kill()
+		in.close()
+		return p.spec.timeout(name)
+	case status.Code(err) != codes.Unavailable && status.Code(err) != codes.Canceled:
+		return p.named(err)
+	}
+	p.bury(in)
+	how := in.gone()
+	return p.spec.fail(sampling.Crashed, fmt.Sprintf("the process %s during %s%s", how, name, in.said()), "the plugin's log has the rest; report it to the plugin's author")
+}
+
+// named makes sure that an error begins with the plugin's name.
+func (p *Process) named(err error) error {
+	var e *sampling.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &e):
+		named := *e
+		if e.Object == "message" {
+			named.Object = p.spec.object()
+		} else if !strings.HasPrefix(e.Object, p.spec.object()) {
+			named.Object = p.spec.object() + ", " + e.Object
+		}
+		if named.Hint == "" && named.Code == sampling.ContractViolation {
+			named.Hint = "the plugin breaks the protocol; report it to its author"
+		}
+		return &named
+	}
+	return p.spec.fail(sampling.Internal, err.Error(), "")
+}

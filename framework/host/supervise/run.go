@@ -1,0 +1,74 @@
+package supervise
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	pb "github.com/mdmhost/mdmhost/plugins/proto/mdmhost/v1"
+	"github.com/mdmhost/mdmhost/plugins/proto/wire"
+)
+
+// lifecycle are the calls that planners and samplers have in common.
+type lifecycle interface {
+	Start(context.Context, *pb.StartRequest, ...grpc.CallOption) (*pb.StartReply, error)
+	End(context.Context, *pb.EndRequest, ...grpc.CallOption) (*pb.EndReply, error)
+}
+
+func (p *Process) lifecycle(in *instance) lifecycle {
+	if p.spec.Kind == sampling.KindSampler {
+		return pb.NewSamplerClient(in.conn)
+	}
+	return pb.NewPlannerClient(in.conn)
+}
+
+// startRun begins a run, on a new process if the last one died.
+func (p *Process) startRun(ctx context.Context, run sampling.Run) (sampling.Needs, error) {
+	if p.running() == nil {
+		if err := p.launch(ctx); err != nil {
+			return sampling.Needs{}, err
+		}
+	}
+	p.run, p.restarted = wire.RunToProto(run), 0
+	return p.replay(ctx)
+}
+
+// replay gives the process its run.
+func (p *Process) replay(ctx context.Context) (needs sampling.Needs, err error) {
+	err = p.call(ctx, "Start", func(ctx context.Context, in *instance) error {
+		reply, err := p.lifecycle(in).Start(ctx, p.run)
+		if err != nil {
+			return err
+		}
+		needs, err = wire.NeedsFromProto(reply.GetNeeds())
+		return err
+	})
+	return needs, err
+}
+
+// restart replaces a process that died in a run by one in the same state.
+func (p *Process) restart(ctx context.Context, death error) error {
+	if p.restarted++; p.restarted > restarts {
+		return fmt.Errorf("%w (it died %d times in this run)", death, p.restarted)
+	}
+	p.spec.Logger.Warn("plugin died and is started again", "plugin", p.spec.object(), "error", death.Error())
+	if err := p.launch(ctx); err != nil {
+		return err
+	}
+	_, err := p.replay(ctx)
+	return err
+}
+
+// endRun ends the run; a process that is gone has ended it already.
+func (p *Process) endRun(ctx context.Context) error {
+	if p.run == nil || p.running() == nil {
+		return nil
+	}
+	p.run = nil
+	return p.call(ctx, "End", func(ctx context.Context, in *instance) error {
+		_, err := p.lifecycle(in).End(ctx, &pb.EndRequest{})
+		return err
+	})
+}

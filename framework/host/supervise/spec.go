@@ -1,0 +1,107 @@
+// Package supervise starts plugin processes and answers for them: every call has a deadline, a process that hangs is
+// killed, one that dies is described by its exit status and its last words and, where that changes nothing, replaced.
+// Plugins get no environment of the host, a private folder for their sockets, and a pipe that tells them when the host
+// has gone. What comes out are ordinary [sampling.Planner] and [sampling.Sampler] values.
+package supervise
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/proto/shm"
+)
+
+// Spec says which plugin to run and how.
+type Spec struct {
+	Kind sampling.Kind // planner or sampler
+	Name string        // first-party plugin, or what to call the one at Path; without it, Path
+	Path string        // binary of anybody's plugin; empty: this program starts itself as the first-party plugin Name
+	Args []string      // arguments for Path
+	// Env is the whole environment besides the protocol's own variables: "NAME=value" sets a variable, "NAME" lets the
+	// host's through.
+	Env       []string
+	Dir       string // working folder, or the host's
+	Deadlines Deadlines
+	Logger    hclog.Logger // takes what the plugin logs and prints; nil drops it
+	// Memory is where the runtime puts logits for the plugin; nil makes one for this plugin alone.
+	Memory *shm.Memory
+}
+
+// Deadlines bound how long a plugin may take.
+type Deadlines struct {
+	Start time.Duration // from launch to the handshake; 0 is 10 s
+	Call  time.Duration // for one answer, and for a sampler between two requests; 0 is 30 s
+	Raise string        // what a user does to give more time, for messages
+}
+
+// SelfArgs are the arguments with which this program starts itself as a first-party plugin.
+func SelfArgs(kind sampling.Kind, name string) []string {
+	return []string{"__plugin", string(kind), name}
+}
+
+// object names the plugin in errors, such as "planner eb" or "planner ./mine".
+func (s *Spec) object() string {
+	return string(s.Kind) + " " + s.Name
+}
+
+// complete fills the defaults in.
+func (s *Spec) complete() error {
+	if s.Kind != sampling.KindPlanner && s.Kind != sampling.KindSampler {
+		return s.fail(sampling.InvalidConfig, "no plugin of this kind can be started", "kinds are planner and sampler")
+	}
+	if s.Path == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return s.fail(sampling.Internal, "the path of this program is unknown: "+err.Error(), "name a plugin's path instead")
+		}
+		s.Path, s.Args = self, SelfArgs(s.Kind, s.Name)
+	}
+	if s.Name == "" {
+		s.Name = s.Path
+	}
+	if s.Deadlines.Start == 0 {
+		s.Deadlines.Start = 10 * time.Second
+	}
+	if s.Deadlines.Call == 0 {
+		s.Deadlines.Call = 30 * time.Second
+	}
+	if s.Deadlines.Raise == "" {
+		s.Deadlines.Raise = "give the plugin a longer deadline"
+	}
+	if s.Logger == nil {
+		s.Logger = hclog.NewNullLogger()
+	}
+	return nil
+}
+
+// command is the process that is about to be started. The environment holds nothing that nobody asked for.
+func (s *Spec) command() *exec.Cmd {
+	cmd := exec.Command(s.Path, s.Args...)
+	cmd.Dir, cmd.Env = s.Dir, []string{}
+	for _, v := range s.Env {
+		if !strings.Contains(v, "=") {
+			value, ok := os.LookupEnv(v)
+			if !ok {
+				continue
+			}
+			v += "=" + value
+		}
+		cmd.Env = append(cmd.Env, v)
+	}
+	return cmd
+}
+
+func (s *Spec) fail(code sampling.Code, problem, hint string) *sampling.Error {
+	return &sampling.Error{Code: code, Object: s.object(), Problem: problem, Hint: hint}
+}
+
+func (s *Spec) timeout(during string) *sampling.Error {
+	return s.fail(sampling.Timeout, fmt.Sprintf("no answer to %s within %v; the process was stopped", during, s.Deadlines.Call),
+		s.Deadlines.Raise+", or look for what holds it up in its log")
+}
