@@ -4,7 +4,7 @@ import "embed"
 
 // embedded holds the models that the binary carries, one folder each.
 //
-//go:embed all:embedded
+//go:embed embedded
 var embedded embed.FS
 
 // Default is the embedded model that is used when no model is named.

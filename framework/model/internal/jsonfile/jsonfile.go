@@ -21,9 +21,8 @@ func Decode(name string, data []byte, v any) error {
 	if err := d.Decode(v); err != nil {
 		return locate(name, data, err, d.InputOffset())
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		rest := data[d.InputOffset():]
-		at := len(data) - len(bytes.TrimLeft(rest, " \t\r\n"))
+	if rest := bytes.TrimLeft(data[d.InputOffset():], " \t\r\n"); len(rest) > 0 {
+		at := len(data) - len(rest)
 		return fmt.Errorf("%s: text after the end of the JSON value; remove it", Position(name, data, at))
 	}
 	return nil
