@@ -25,7 +25,7 @@ var Keys = []Key{
 	{Name: "runtime.threads", Kind: Int, Default: 0, Min: at(0), Help: "threads within one operator (0: one per core)"},
 	{Name: "runtime.device", Kind: Int, Default: 0, Min: at(0), Help: "number of the GPU"},
 	{Name: "runtime.library", Kind: String, Default: "", Help: "ONNX Runtime library to load (empty: the installed one)"},
-	{Name: "runtime.head", Kind: String, Default: "auto", Enum: []string{"auto", "graph", "go"}, Help: "where the statistics are computed: in the model's graph or in Go"},
+	{Name: "runtime.head", Kind: String, Default: "auto", Enum: []string{"auto", "fused", "graph", "go"}, Help: "where the statistics are computed: a kernel in the session (cpu), operators in the graph, or Go"},
 	{Name: "runtime.session_config", Kind: Map, Help: "session configuration entries of ONNX Runtime, by their own dotted names"},
 	{Name: "planner.name", Kind: String, Default: "confidence", Help: "planner: the name of an installed one or the path of a binary"},
 	{Name: "sampler.name", Kind: String, Default: "masked", Help: "sampler: the name of an installed one or the path of a binary"},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -55,6 +56,10 @@ func ValidateOptions(schema string, options map[string]any, where func(name stri
 			continue
 		}
 		typed[name] = p.convert(options[name])
+		if f, ok := typed[name].(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
+			add(name, fmt.Sprintf("expected a finite number, found %v; where the option takes infinity, write it as the text \"inf\"", f))
+			delete(typed, name)
+		}
 	}
 	if err := fits(schema, typed, add); err != nil {
 		return nil, err
@@ -72,7 +77,8 @@ func noOptions(n int) string {
 
 type property struct{ Type any }
 
-// convert gives a text the type of the property; what does not convert stays a string for the schema to refuse.
+// convert gives a text the type of the property, another than string where it can; what does not convert stays a string
+// for the schema to judge.
 func (p property) convert(v any) any {
 	text, ok := v.(Text)
 	if !ok {
@@ -82,14 +88,29 @@ func (p property) convert(v any) any {
 	if !ok {
 		types = []any{p.Type}
 	}
-	if slices.Contains(types, any("string")) {
-		return string(text)
-	}
 	var out any
-	if err := yaml.Unmarshal([]byte(text), &out); err != nil || out == nil {
+	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
 		return string(text)
 	}
-	return out
+	is := ""
+	switch n := out.(type) {
+	case bool:
+		is = "boolean"
+	case int:
+		is = "integer"
+	case float64:
+		if is = "number"; math.IsInf(n, 0) || math.IsNaN(n) {
+			is = ""
+		}
+	case []any:
+		is = "array"
+	case map[string]any:
+		is = "object"
+	}
+	if slices.Contains(types, any(is)) || (is == "integer" && slices.Contains(types, any("number"))) || (is != "" && !slices.Contains(types, any("string"))) {
+		return out
+	}
+	return string(text)
 }
 
 // fits reports every place where the options break the schema.

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ const schema = `{"type": "object", "additionalProperties": false, "properties": 
 	"gamma": {"type": "number", "minimum": 0, "default": 0.1},
 	"proxy": {"type": "string", "enum": ["entropy", "confidence", "margin"]},
 	"k": {"type": "integer", "minimum": 1},
+	"most": {"type": ["number", "string"]},
 	"strict": {"type": "boolean"},
 	"weights": {"type": "array", "items": {"type": "number"}}}}`
 
@@ -29,6 +31,19 @@ func TestOptionsTakeTheirTypes(t *testing.T) {
 	want := map[string]any{"gamma": 0.1, "proxy": "margin", "k": 3, "strict": true, "weights": []any{1, 2.5}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestOptionsOfTwoTypes(t *testing.T) {
+	for text, want := range map[string]any{"0.5": 0.5, "3": 3, "inf": "inf", ".inf": ".inf", "true": "true", "a: b": "a: b", "": ""} {
+		got, err := config.ValidateOptions(schema, map[string]any{"most": config.Text(text)}, where)
+		if diff := cmp.Diff(map[string]any{"most": want}, got); diff != "" || err != nil {
+			t.Error(text, diff, err)
+		}
+	}
+	_, err := config.ValidateOptions(schema, map[string]any{"most": math.Inf(1)}, where)
+	if want := `configuration: --set planner.most: planner.most: expected a finite number, found +Inf; where the option takes infinity, write it as the text "inf"`; err == nil || err.Error() != want {
+		t.Errorf("expected %q, found %v", want, err)
 	}
 }
 

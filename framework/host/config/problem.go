@@ -81,12 +81,16 @@ func Nearest(name string, candidates []string) string {
 		if !strings.Contains(name, ".") {
 			d = min(d, levenshtein.Distance(name, c[strings.LastIndexByte(c, '.')+1:], nil))
 		}
-		if d < least {
+		if d < least || (d == least && best != "" && apart(c, name) < apart(best, name)) {
 			best, least = c, d
 		}
 	}
 	return best
 }
+
+// apart compares lengths: of two names that are equally near, the one of the same length was rather meant, since letters
+// are more often swapped than lost.
+func apart(a, b string) int { return max(len(a)-len(b), len(b)-len(a)) }
 
 // DidYouMean returns "; did you mean X?", or what there is when nothing is near.
 func DidYouMean(name string, candidates []string) string {

@@ -26,9 +26,12 @@ type Summary struct {
 
 // Write prints the summary.
 func (s Summary) Write(w io.Writer) error {
-	a := s.Accounts
+	a, rows := s.Accounts, 0
+	for _, n := range s.Finishes {
+		rows += n
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "rows      %s", plural(a.Rows, "row"))
+	fmt.Fprintf(&b, "rows      %s", plural(rows, "row"))
 	if parts := s.finishes(); parts != "" {
 		fmt.Fprintf(&b, " (%s)", parts)
 	}
@@ -38,11 +41,11 @@ func (s Summary) Write(w io.Writer) error {
 	fmt.Fprintf(&b, ", %s in %s\n", plural(a.Tokens, "token"), short(a.Wall))
 	if a.Passes > 0 {
 		fmt.Fprintf(&b, "speed     NFE %d (%.1f a row) in %s, %s, %.2f ms per NFE, %.0f tokens per second\n",
-			a.RowPasses, float64(a.RowPasses)/float64(max(a.Rows, 1)), plural(a.Passes, "forward pass"), perNFE(a.Tokens, a.RowPasses),
+			a.RowPasses, float64(a.RowPasses)/float64(max(rows, 1)), plural(a.Passes, "forward pass"), perNFE(a.Tokens, a.RowPasses),
 			ms(a.Wall)/float64(a.Passes), float64(a.Tokens)/max(a.Wall.Seconds(), 1e-9))
-		fmt.Fprintf(&b, "time      %s denoiser, %s planner, %s host; a row took part in %.1f forward passes of %.1f rows\n",
+		fmt.Fprintf(&b, "time      %s denoiser, %s planner, %s host; %.1f rows to a forward pass\n",
 			share(a.Denoise, a.Wall), share(a.Plan, a.Wall), share(a.Wall-a.Denoise-a.Plan, a.Wall),
-			float64(a.RowPasses)/float64(max(a.Rows, 1)), float64(a.RowPasses)/float64(a.Passes))
+			float64(a.RowPasses)/float64(a.Passes))
 	}
 	fmt.Fprintf(&b, "ran       model %s, planner %s, sampler %s, runtime %s\n", s.Model, s.Planner, s.Sampler, s.Provider)
 	for _, note := range s.Notes {

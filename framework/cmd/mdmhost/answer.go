@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+
+	"golang.org/x/term"
+
+	"github.com/mdmhost/mdmhost/framework/host"
+	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/host/results"
+	"github.com/mdmhost/mdmhost/framework/host/view"
+	"github.com/mdmhost/mdmhost/framework/model"
+	"github.com/mdmhost/mdmhost/framework/sampling"
+)
+
+// streams are the three standard streams of a command.
+type streams struct {
+	in       io.Reader
+	out, err *os.File
+}
+
+// job is one run of sample, from its rows to its summary.
+type job struct {
+	host     *host.Host
+	cfg      *config.Config
+	rows     []sampling.Request
+	notes    []string // for the summary
+	digests  map[string]string
+	writer   *results.Writer
+	finishes map[sampling.Finish]int
+	failed   error // of the first row that failed
+	sunk     error // of the first answer that could not be written
+}
+
+// answer samples the rows and writes answers and summary.
+func answer(ctx context.Context, h *host.Host, rows []sampling.Request, notes []string, s streams) (err error) {
+	j := &job{host: h, cfg: h.Config(), rows: rows, notes: notes, finishes: map[sampling.Finish]int{}}
+	if err := j.identify(); err != nil {
+		return err
+	}
+	screen := onTerminal(s.err)
+	held := &bytes.Buffer{} // answers that would tear the live canvas of the same terminal
+	out := io.Writer(s.out)
+	if j.cfg.Watch && screen && onTerminal(s.out) {
+		out = held
+	}
+	if j.writer, err = j.openWriter(out); err != nil {
+		return err
+	}
+	watchers, err := j.watchers(s, screen)
+	if err != nil {
+		return errors.Join(err, j.writer.Close())
+	}
+	var observers []sampling.Observer
+	for _, w := range watchers {
+		observers = append(observers, w)
+	}
+	accounts, err := h.Sample(ctx, len(rows), j.waiting(), j.sink, observers...)
+	if j.sunk != nil {
+		err = j.sunk // its own words, instead of what the sampler made of it
+	}
+	for _, w := range slices.Backward(watchers) {
+		err = errors.Join(err, w.Close())
+	}
+	if closing := j.writer.Close(); j.sunk == nil {
+		err = errors.Join(err, closing)
+	}
+	_, flushing := s.out.Write(held.Bytes())
+	err = errors.Join(err, flushing, j.summary(accounts).Write(s.err))
+	if err == nil && j.failed != nil {
+		err = fmt.Errorf("%d of %d rows failed, the first with: %w", j.finishes[sampling.FinishError], len(rows), j.failed)
+	}
+	return err
+}
+
+func onTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// openWriter opens --out, or writes to out.
+func (j *job) openWriter(out io.Writer) (*results.Writer, error) {
+	format, rows := results.Format(j.cfg.Format), int64(len(j.rows))
+	if j.cfg.Out == "" {
+		return results.NewWriter(out, "standard output", format, rows), nil
+	}
+	settings := j.cfg.Settings()
+	delete(settings, "prompts") // what it holds counts, not its name
+	settings["input"] = j.digest()
+	for name, digest := range j.digests {
+		settings["digest of the "+name] = digest
+	}
+	return results.Create(j.cfg.Out, results.Options{
+		Format: format, Rows: rows, Seed: j.host.Seed(), Settings: settings, Overwrite: j.cfg.Overwrite,
+	})
+}
+
+// identify hashes the model where that is asked for: in details, and to resume.
+func (j *job) identify() error {
+	if j.cfg.Out == "" && !j.cfg.Details {
+		return nil
+	}
+	digest, err := j.host.Model().Digest()
+	j.digests = map[string]string{"model": digest}
+	return err
+}
+
+// digest tells inputs apart: it covers the tokens of every row.
+func (j *job) digest() string {
+	hash := sha256.New()
+	for _, r := range j.rows {
+		_ = binary.Write(hash, binary.LittleEndian, int64(len(r.Tokens))) // a hash takes everything
+		_ = binary.Write(hash, binary.LittleEndian, r.Tokens)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:8])
+}
+
+// watcher is an observer that must be closed.
+type watcher interface {
+	sampling.Observer
+	Close() error
+}
+
+func (j *job) watchers(s streams, screen bool) ([]watcher, error) {
+	var out []watcher
+	if j.cfg.Trace != "" {
+		t, err := j.openTrace()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	if j.cfg.Watch {
+		return append(out, view.NewWatch(s.err, screen, piece(j.host.Model()))), nil
+	}
+	rows, blanks := 0, 0
+	for _, r := range j.rows {
+		if !j.writer.Kept(r.Index) {
+			rows, blanks = rows+1, blanks+model.Row{Fixed: r.Fixed}.Blanks()
+		}
+	}
+	// A bar would tear answers that stream to the same terminal; they are progress enough.
+	bar := screen && (j.cfg.Out != "" || !onTerminal(s.out))
+	return append(out, view.NewProgress(s.err, bar, rows, blanks)), nil
+}
+
+// waiting yields the rows that have no answer yet.
+func (j *job) waiting() func() (sampling.Request, bool) {
+	next := 0
+	return func() (sampling.Request, bool) {
+		for next < len(j.rows) {
+			r := j.rows[next]
+			next++
+			if !j.writer.Kept(r.Index) {
+				return r, true
+			}
+		}
+		return sampling.Request{}, false
+	}
+}
+
+// sink writes one answer.
+func (j *job) sink(r sampling.Result) error {
+	j.finishes[r.Finish]++
+	if r.Err != nil && j.failed == nil {
+		j.failed = r.Err
+	}
+	row := results.NewRow(r, j.host.Seed(), j.host.Model().Tokenizer.Decode(r.Tokens, true))
+	if j.cfg.Details {
+		row = row.WithDetails(r, j.digests)
+	}
+	if err := j.writer.Put(row); err != nil && j.sunk == nil {
+		j.sunk = err
+		return err
+	}
+	return nil
+}
+
+func (j *job) summary(a sampling.Accounts) view.Summary {
+	notes := slices.Concat(j.host.Notes(), j.notes)
+	for _, e := range j.cfg.Left() {
+		notes = append(notes, fmt.Sprintf("%s = %v (%s) is left out: it %s", e.Key, e.Value, e.Origin, e.Note))
+	}
+	return view.Summary{
+		Accounts: a, Finishes: j.finishes, Resumed: j.writer.Resumed(), Model: j.host.Model().Name,
+		Planner: described(j.cfg.Planner), Sampler: described(j.cfg.Sampler), Provider: j.host.Provider(), Notes: notes, Seed: j.host.Seed(),
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mdmhost/mdmhost/framework/host/config"
+)
+
+func newConfig() *cobra.Command {
+	return group("config", "Show and check settings", newConfigPrint(), newConfigCheck())
+}
+
+func newConfigPrint() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "print",
+		Short:   "Print every setting, its value and where that came from",
+		Example: "  mdmhost config print --config eb --set num=4\n  MDMHOST_PLANNER__GAMMA=0.2 mdmhost config print --config eb --json",
+		Args:    noArgs,
+	}
+	s, asJSON := newSettings(c, sampleFlags...), asJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		cfg, err := s.load()
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c, entries(cfg))
+		}
+		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 8, 2, ' ', 0)
+		for _, e := range cfg.Entries() {
+			origin, value := e.Origin.String(), fmt.Sprintf("%#v", e.Value)
+			switch v := e.Value.(type) {
+			case nil:
+				value, origin = "-", "not given"
+			case config.Text:
+				value = fmt.Sprintf("%q", string(v))
+			case []int32:
+				value = fmt.Sprint(v)
+			case uint64:
+				value = fmt.Sprint(v)
+			}
+			if e.Note != "" {
+				origin += ", left out: " + e.Note
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\n", e.Key, value, origin)
+		}
+		return w.Flush()
+	}
+	return c
+}
+
+// entry is one setting in JSON.
+type entry struct {
+	Key    string       `json:"key"`
+	Value  any          `json:"value"`
+	Layer  config.Layer `json:"layer,omitempty"`
+	Origin string       `json:"origin,omitempty"`
+	Note   string       `json:"note,omitempty"`
+}
+
+func entries(cfg *config.Config) []entry {
+	var out []entry
+	for _, e := range cfg.Entries() {
+		out = append(out, entry{e.Key, e.Value, e.Origin.Layer, e.Origin.Place, e.Note})
+	}
+	return out
+}
+
+func newConfigCheck() *cobra.Command {
+	return &cobra.Command{
+		Use:     "check FILE|PRESET",
+		Short:   "Check a file of settings and list everything that is wrong in it",
+		Example: "  mdmhost config check mine.yaml",
+		Args:    oneArg("file or preset"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := config.Check(args[0]); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(c.OutOrStdout(), "%s: no problems\n", args[0])
+			return err
+		},
+	}
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/model"
+)
+
+func newModel() *cobra.Command {
+	return group("model", "Show models", newModelList(), newModelShow())
+}
+
+func modelNames() []string { return model.Embedded() }
+
+// listed is a line of `model list`.
+type listed struct {
+	Name     string `json:"name"`
+	Default  bool   `json:"default"`
+	Embedded bool   `json:"embedded"`
+}
+
+func newModelList() *cobra.Command {
+	c := &cobra.Command{
+		Use: "list", Short: "List the models in this binary", Args: noArgs,
+		Long:    "List the models in this binary. Any other model is a directory: --model ./my-model.",
+		Example: "  mdmhost model list --json",
+	}
+	_, asJSON := newSettings(c), asJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		var all []listed
+		for _, name := range model.Embedded() {
+			all = append(all, listed{name, name == model.Default, true})
+		}
+		if *asJSON {
+			return printJSON(c, all)
+		}
+		for _, l := range all {
+			note := ""
+			if l.Default {
+				note = "  (default)"
+			}
+			if _, err := fmt.Fprintln(c.OutOrStdout(), l.Name+note); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c
+}
+
+func newModelShow() *cobra.Command {
+	c := &cobra.Command{
+		Use: "show [NAME|DIR]", Short: "Show what a model is: vocabulary, lengths, inputs, digests",
+		Example: "  mdmhost model show\n  mdmhost model show ./my-model --json",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("%s: expected at most one model, found %d", c.CommandPath(), len(args))
+			}
+			return nil
+		},
+	}
+	s, asJSON := newSettings(c, "model"), asJSON(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			s.given = append(s.given, config.Assignment{Key: "model", Value: args[0], Flag: "model show"})
+		}
+		cfg, err := s.load()
+		if err != nil {
+			return err
+		}
+		if err := findModel(cfg); err != nil {
+			return err
+		}
+		m, err := model.Open(cfg.Model)
+		if err != nil {
+			return err
+		}
+		d, err := m.Describe()
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c, d)
+		}
+		return printModel(c, d)
+	}
+	return c
+}
+
+// findModel tells a model that is not there, which is an error of usage, from one that cannot be read.
+func findModel(cfg *config.Config) error {
+	if cfg.Model == "" || slices.Contains(model.Embedded(), cfg.Model) {
+		return nil
+	}
+	if info, err := os.Stat(cfg.Model); err == nil && info.IsDir() {
+		return nil
+	}
+	_, err := model.Open(cfg.Model)
+	if err == nil {
+		return nil
+	}
+	return usagef("%s: %w", cfg.Origin("model"), err)
+}
+
+func printModel(c *cobra.Command, d *model.Description) error {
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 8, 2, ' ', 0)
+	where := d.Dir
+	if d.Embedded {
+		where = "embedded"
+	}
+	v := d.Vocabulary
+	fmt.Fprintf(w, "model\t%s (%s)\n", d.Name, where)
+	fmt.Fprintf(w, "type\t%s, family %s, time %s, schedule %s\n", d.Type, d.Family, d.Time, d.Schedule.Kind)
+	fmt.Fprintf(w, "size\t%d parameters in %d nodes, opset %d\n", d.Parameters, d.Nodes, d.Opset)
+	fmt.Fprintf(w, "tokens\t%d (%s), logits %d wide, %d never drawn\n", v.Size, v.Tokenizer, v.Logits, len(v.Suppressed))
+	fmt.Fprintf(w, "mask\t%s = %d, padding %s = %d\n", v.Mask.Token, v.Mask.ID, v.Pad.Token, v.Pad.ID)
+	fmt.Fprintf(w, "around text\t%s ... %s\n", spelt(v.Prefix), spelt(v.Suffix))
+	fmt.Fprintf(w, "length\t%s\n", lengths(d))
+	for _, p := range d.Inputs {
+		fmt.Fprintf(w, "input\t%s %s\n", p.Name, p.Type)
+	}
+	for _, p := range d.Outputs {
+		fmt.Fprintf(w, "output\t%s %s\n", p.Name, p.Type)
+	}
+	for _, f := range d.Files {
+		fmt.Fprintf(w, "file\t%s, %d bytes, sha256 %s\n", f.Name, f.Bytes, f.SHA256)
+	}
+	fmt.Fprintf(w, "digest\t%s\n", d.Digest)
+	return w.Flush()
+}
+
+func spelt(tokens []model.Named) string {
+	var out []string
+	for _, t := range tokens {
+		out = append(out, t.Token)
+	}
+	return strings.Join(out, " ")
+}
+
+func lengths(d *model.Description) string {
+	switch {
+	case d.FixedLength > 0:
+		return fmt.Sprintf("fixed to %d by the export", d.FixedLength)
+	case d.MaxLength > 0:
+		return fmt.Sprintf("up to %d, special tokens included", d.MaxLength)
+	}
+	return "not bounded; give --length"
+}

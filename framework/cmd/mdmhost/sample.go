@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mdmhost/mdmhost/framework/host"
+	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/host/results"
+)
+
+var sampleFlags = []string{
+	"model", "planner", "sampler", "runtime", "steps", "length", "num", "batch", "temperature", "top-p", "top-k", "min-p", "seed",
+	"prompt", "infill", "prompts", "format", "details", "out", "overwrite", "trace", "watch",
+}
+
+func newSample() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "sample",
+		Short: "Draw samples from a model",
+		Long: "Draw samples from a model. Answers go to standard output or --out, progress and a summary to standard error.\n" +
+			"An interrupted --out is resumed by the same command; rows that were finished are kept.",
+		Example: `  mdmhost sample
+  mdmhost sample --infill 'CC(=O)Nc1ccc([MASK])cc1' --num 4 --temperature 0.8
+  mdmhost sample --model ./my-model --planner eb --set planner.gamma=0.2 --length 64 --watch
+  mdmhost sample --prompts rows.jsonl --out answers.jsonl --details
+  mdmhost sample --planner ./my-planner --runtime cuda --config mine.yaml`,
+		Args: noArgs,
+	}
+	s := newSettings(c, sampleFlags...)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		cfg, err := s.load()
+		if err != nil {
+			return err
+		}
+		return sample(c.Context(), cfg, streams{in: c.InOrStdin(), out: os.Stdout, err: os.Stderr})
+	}
+	return c
+}
+
+// sample answers the questions of cfg.
+func sample(ctx context.Context, cfg *config.Config, s streams) (err error) {
+	asked, err := questions(cfg, s.in)
+	if err != nil {
+		return err
+	}
+	if err := findModel(cfg); err != nil {
+		return err
+	}
+	if cfg, err = resumeSeed(cfg); err != nil {
+		return err
+	}
+	h, err := host.Open(ctx, cfg, host.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	rows, notes, err := requests(h.Model(), h.Config(), asked)
+	if err != nil {
+		return err
+	}
+	return answer(ctx, h, rows, notes, s)
+}
+
+// questions reads what the user wants answered; nil when there is no input at all.
+func questions(cfg *config.Config, stdin io.Reader) ([]results.Question, error) {
+	place := func(key string) string { return cfg.Origin(key).String() }
+	switch {
+	case cfg.Prompts == "-":
+		return results.ReadQuestions("standard input", stdin)
+	case cfg.Prompts != "":
+		f, err := os.Open(cfg.Prompts)
+		if err != nil {
+			return nil, usagef("%s: %w", place("prompts"), err)
+		}
+		defer f.Close() //nolint:errcheck // only read
+		return results.ReadQuestions(cfg.Prompts, f)
+	case cfg.Given("infill"):
+		return []results.Question{{Kind: results.Infill, Text: cfg.Infill, Place: place("infill")}}, nil
+	case cfg.Given("prompt"):
+		return []results.Question{{Kind: results.Prompt, Text: cfg.Prompt, Place: place("prompt")}}, nil
+	}
+	return nil, nil
+}
+
+// resumeSeed looks at the file for the answers before anything heavy starts, and takes the seed of the run that it
+// goes on with, unless the user gave one.
+func resumeSeed(cfg *config.Config) (*config.Config, error) {
+	if cfg.Out == "" {
+		return cfg, nil
+	}
+	seed, err := results.Peek(cfg.Out, cfg.Overwrite)
+	if err != nil || seed == nil || cfg.Seed != nil {
+		return cfg, err
+	}
+	return cfg.With(config.Assignment{Key: "seed", Value: fmt.Sprint(*seed), Flag: cfg.Out + ".resume"})
+}
+
+// described names a plugin with its options, such as "eb gamma=0.1".
+func described(p config.Part) string {
+	var b strings.Builder
+	b.WriteString(p.Name)
+	for _, name := range sortedKeys(p.Options) {
+		fmt.Fprintf(&b, " %s=%v", name, p.Options[name])
+	}
+	return b.String()
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+)
+
+// traceFile is the trace of a run in a file.
+type traceFile struct {
+	*sampling.Trace
+	file *os.File
+}
+
+func (j *job) openTrace() (*traceFile, error) {
+	f, err := os.Create(j.cfg.Trace)
+	if err != nil {
+		return nil, usagef("trace: %w", err)
+	}
+	return &traceFile{sampling.NewTrace(f, sampling.TraceHeader{
+		Seed: j.host.Seed(), Model: j.host.Model().Name, Sampler: j.cfg.Sampler.Name, Planner: j.cfg.Planner.Name, Options: j.cfg.Planner.Options,
+	}), f}, nil
+}
+
+// Close completes the file.
+func (t *traceFile) Close() error {
+	if err := errors.Join(t.Flush(), t.file.Close()); err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	return nil
+}
