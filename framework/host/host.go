@@ -1,0 +1,228 @@
+// Package host turns a configuration into running parts: it opens the model, starts the planner and the sampler in
+// their own processes, builds the runtime's statistics head for what they need, and drives runs.
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+
+	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/host/supervise"
+	"github.com/mdmhost/mdmhost/framework/model"
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/proto/shm"
+)
+
+// Options are what a program, not a user, decides about a host.
+type Options struct {
+	// Logger takes what plugins log; nil drops it.
+	Logger hclog.Logger
+	// InProcess runs first-party plugins as Go values: for benchmarks that measure what the process boundary costs.
+	InProcess bool
+	// Deadlines bound how long plugins may take; zero values are the supervisor's defaults.
+	Deadlines supervise.Deadlines
+}
+
+// Host is a model with its runtime, planner and sampler, ready to sample. It is used by one goroutine at a time.
+type Host struct {
+	cfg      *config.Config
+	model    *model.Model
+	memory   *shm.Memory // where logits cross to plugins
+	denoiser sampling.Denoiser
+	planner  part[sampling.Planner]
+	sampler  part[sampling.Sampler]
+	seed     uint64
+	notes    []string
+}
+
+// Open opens everything that cfg names and returns a host that must be closed. Plugins and runtime start side by side;
+// the statistics head is built when the plugins have said what they need.
+func Open(ctx context.Context, cfg *config.Config, o Options) (_ *Host, err error) {
+	h := &Host{cfg: cfg}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
+	if h.model, err = model.Open(cfg.Model); err != nil {
+		return nil, err
+	}
+	if len(h.model.GenerationConfig) > 0 {
+		if h.cfg, err = cfg.WithModel(h.model.Name+"/generation_config.json", h.model.GenerationConfig); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.drawSeed(); err != nil {
+		return nil, err
+	}
+	if h.memory, err = shm.New(); err != nil {
+		return nil, err
+	}
+	group, starting := errgroup.WithContext(ctx) // one that fails ends the start of the others
+	group.Go(func() error { return h.openPlanner(starting, o) })
+	group.Go(func() error { return h.openSampler(starting, o) })
+	group.Go(func() error { return h.openRuntime(starting) })
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if err := h.start(ctx); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// start gives the plugins their run and the runtime its statistics head.
+func (h *Host) start(ctx context.Context) error {
+	planning, err := h.cfg.PlannerOptions(h.planner.desc.OptionsSchema)
+	driving, also := h.cfg.SamplerOptions(h.sampler.desc.OptionsSchema)
+	if err := errors.Join(err, also); err != nil {
+		return err
+	}
+	run := sampling.Run{ID: strconv.FormatUint(h.seed, 36), Capabilities: h.denoiser.Capabilities(), MaskID: h.model.MaskID,
+		V: h.writable(), Temperature: h.cfg.Sampling.Temperature}
+	if run.Options, err = json.Marshal(planning); err != nil {
+		return err
+	}
+	if h.planner.needs, err = h.planner.plugin.Start(ctx, run); err != nil {
+		return err
+	}
+	if run.Options, err = json.Marshal(driving); err != nil {
+		return err
+	}
+	if h.sampler.needs, err = h.sampler.plugin.Start(ctx, run); err != nil {
+		return err
+	}
+	head, err := h.head()
+	if err != nil {
+		return err
+	}
+	return h.denoiser.Configure(ctx, head)
+}
+
+// head is the union of what the parts need, with the model's suppressed tokens.
+func (h *Host) head() (sampling.Head, error) {
+	needs, err := h.planner.needs.Union(h.sampler.needs)
+	if err != nil {
+		return sampling.Head{}, fmt.Errorf("planner %s with sampler %s: %w", h.planner.name, h.sampler.name, err)
+	}
+	if h.cfg.Details && needs.LogpProposal == sampling.NotNeeded {
+		needs.LogpProposal = sampling.OnModel
+	}
+	s := h.cfg.Sampling
+	head := sampling.Head{Needs: needs, Suppress: h.suppressed(), Present: h.planner.desc.CanRemask,
+		Filter: s.Temperature > 0 && (s.TopK > 0 || s.TopP < 1 || s.MinP > 0)}
+	if s.Draw == "gumbel" {
+		head.Draw = sampling.DrawGumbel
+	}
+	return head, nil
+}
+
+// writable is the bound below which token ids may be written.
+func (h *Host) writable() int { return min(h.model.V, h.model.Tokenizer.Size()) }
+
+func (h *Host) drawSeed() error {
+	if h.cfg.Seed != nil {
+		h.seed = *h.cfg.Seed
+		return nil
+	}
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return fmt.Errorf("seed: %w", err)
+	}
+	// 53 bits survive every JSON reader.
+	h.seed = binary.LittleEndian.Uint64(b[:]) >> 11
+	return nil
+}
+
+// Batch returns how many rows share a forward pass: what the user said, else as many as there are, up to 8 (a CPU is
+// busy with that many; a GPU takes 64).
+func (h *Host) Batch(rows int) int {
+	if h.cfg.Given("batch") {
+		return h.cfg.Batch
+	}
+	most := 8
+	if h.denoiser.Capabilities().Provider != "cpu" {
+		most = 64
+	}
+	return max(1, min(rows, most))
+}
+
+// Sample draws the rows that next yields and hands the finished ones to sink, in the order in which they finish. When
+// ctx ends or a part fails, rows on their way are handed over too, as cancelled or failed.
+func (h *Host) Sample(ctx context.Context, rows int, next func() (sampling.Request, bool), sink func(sampling.Result) error, observers ...sampling.Observer) (sampling.Accounts, error) {
+	loop, err := sampling.NewLoop(sampling.LoopConfig{
+		Denoiser: h.denoiser, Planner: h.planner.plugin, PlannerName: h.planner.name, CanRemask: h.planner.desc.CanRemask,
+		PlannerNeeds: h.planner.needs, SamplerNeeds: h.sampler.needs, Seed: h.seed, MaskID: h.model.MaskID, PadID: h.model.PadID,
+		V: h.writable(), Suppress: h.suppressed(), Draw: h.draw(), Rows: h.Batch(rows), Next: next, Sink: sink, Observers: observers,
+	})
+	if err != nil {
+		return sampling.Accounts{}, err
+	}
+	if err = h.sampler.plugin.Sample(ctx, loop); err != nil {
+		cause := err
+		if ctx.Err() != nil {
+			cause, err = ctx.Err(), ctx.Err()
+		}
+		err = errors.Join(err, loop.Abort(cause))
+	}
+	return loop.Accounts(), err
+}
+
+func (h *Host) draw() sampling.Draw {
+	if h.cfg.Sampling.Draw == "gumbel" {
+		return sampling.DrawGumbel
+	}
+	return sampling.DrawInverseCDF
+}
+
+// Config returns the configuration with the model's own settings in it.
+func (h *Host) Config() *config.Config { return h.cfg }
+
+// Model returns the opened model.
+func (h *Host) Model() *model.Model { return h.model }
+
+// Seed returns the run's seed, drawn if nobody gave one.
+func (h *Host) Seed() uint64 { return h.seed }
+
+// Provider returns the runtime and the provider that really runs, such as "onnx/cpu, 2 threads".
+func (h *Host) Provider() string {
+	c := h.denoiser.Capabilities()
+	return fmt.Sprintf("%s/%s, %d threads", c.Runtime, c.Provider, h.threads())
+}
+
+// Notes returns what the user should know of the start, such as why `auto` runs on the CPU.
+func (h *Host) Notes() []string { return h.notes }
+
+func (h *Host) threads() int {
+	if h.cfg.Runtime.Threads > 0 {
+		return h.cfg.Runtime.Threads
+	}
+	return runtime.NumCPU()
+}
+
+// Close ends the plugins and frees the runtime. It may be called twice.
+func (h *Host) Close() error {
+	var errs []error
+	if h.denoiser != nil {
+		errs = append(errs, h.denoiser.Close())
+	}
+	for _, p := range []*supervise.Process{h.planner.process, h.sampler.process} {
+		if p != nil {
+			errs = append(errs, p.Close())
+		}
+	}
+	if h.memory != nil { // last: the plugins and the runtime have mapped it
+		errs = append(errs, h.memory.Close())
+	}
+	h.denoiser, h.planner.process, h.sampler.process, h.memory = nil, nil, nil, nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,90 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/host/supervise"
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/planners"
+	"github.com/mdmhost/mdmhost/plugins/proto/shm"
+	"github.com/mdmhost/mdmhost/plugins/samplers"
+)
+
+// part is a running plugin with what it said of itself and what it was told.
+type part[P any] struct {
+	plugin  P
+	name    string
+	desc    sampling.Description
+	needs   sampling.Needs
+	process *supervise.Process // nil in process
+}
+
+// describer is what planners and samplers have in common before a run.
+type describer interface {
+	Describe(context.Context) (sampling.Description, error)
+}
+
+// openPart starts the plugin that name stands for: a path is anybody's binary, another name a first-party plugin, run
+// by this program in a process of its own, or as a value with o.InProcess.
+func openPart[P describer](ctx context.Context, o Options, kind sampling.Kind, name string, values map[string]func() P, client func(*supervise.Process) P, memory *shm.Memory) (part[P], error) {
+	p := part[P]{name: name}
+	spec := supervise.Spec{Kind: kind, Name: name, Logger: o.Logger, Memory: memory, Deadlines: o.Deadlines}
+	first, known := values[name]
+	switch {
+	case strings.ContainsRune(name, '/'):
+		spec.Path = name
+	case !known:
+		names := slices.Sorted(maps.Keys(values))
+		return p, &sampling.Error{Code: sampling.InvalidConfig, Object: string(kind) + " " + name,
+			Problem: "no plugin of this name" + config.DidYouMean(name, names),
+			Hint:    fmt.Sprintf("there are %s; a binary of your own is named by its path, such as ./%s", strings.Join(names, ", "), name)}
+	case o.InProcess:
+		p.plugin = first()
+		desc, err := p.plugin.Describe(ctx)
+		p.desc = desc
+		return p, err
+	}
+	process, err := supervise.Launch(ctx, spec)
+	if err != nil {
+		return p, err
+	}
+	p.process, p.plugin, p.desc = process, client(process), process.Description()
+	return p, nil
+}
+
+// openPlanner starts the planner.
+func (h *Host) openPlanner(ctx context.Context, o Options) (err error) {
+	h.planner, err = openPart(ctx, o, sampling.KindPlanner, h.cfg.Planner.Name, planners.All(), (*supervise.Process).Planner, h.memory)
+	return err
+}
+
+// openSampler starts the sampler.
+func (h *Host) openSampler(ctx context.Context, o Options) (err error) {
+	h.sampler, err = openPart(ctx, o, sampling.KindSampler, h.cfg.Sampler.Name, samplers.All(), (*supervise.Process).Sampler, h.memory)
+	return err
+}
+
+// Plugins lists the first-party plugins with their descriptions, by kind and name.
+func Plugins(ctx context.Context) ([]sampling.Description, error) {
+	var out []sampling.Description
+	for _, name := range slices.Sorted(maps.Keys(planners.All())) {
+		d, err := planners.All()[name]().Describe(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	for _, name := range slices.Sorted(maps.Keys(samplers.All())) {
+		d, err := samplers.All()[name]().Describe(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}

@@ -1,0 +1,33 @@
+package host
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/mdmhost/mdmhost/runtimes/onnx"
+)
+
+// openRuntime opens the denoiser in the runtime that the configuration names.
+func (h *Host) openRuntime(ctx context.Context) error {
+	r, m := h.cfg.Runtime, h.model
+	source := onnx.Model{Name: m.Name, Data: m.ONNX, MaskID: m.MaskID, PadID: m.PadID, V: m.V}
+	if m.Dir != "" {
+		source.Dir = filepath.Join(m.Dir, filepath.Dir(filepath.FromSlash(m.ONNXName)))
+	}
+	head := r.Head
+	if head == "auto" {
+		head = ""
+	}
+	d, err := onnx.Open(ctx, source, onnx.Options{
+		Library: r.Library, Provider: r.Provider, Device: r.Device, Threads: r.Threads, Head: head, SessionConfig: r.SessionConfig,
+		LogitsMemory: func(bytes int) ([]float32, error) { return h.memory.Floats((bytes + 3) / 4) },
+	})
+	if err != nil {
+		return err
+	}
+	h.denoiser, h.notes = d, d.Notes()
+	return nil
+}
+
+// suppressed is what may never be written: the mask, ids without a token, and those of the configuration.
+func (h *Host) suppressed() []int32 { return h.model.SuppressWith(h.cfg.Sampling.SuppressTokens) }
