@@ -148,15 +148,17 @@ func (h *head) fragment(m *graph.Model, p *ports, v int) (*graph.Model, string) 
 		dot = "mdm/dot"
 		g.Initializers = append(g.Initializers, graph.OfFloats(dot, []int64{int64(len(c)), int64(v)}, slices.Concat(c...)))
 	}
-	gumbel := ""
-	if slices.Contains(h.inputs, inGumbel) {
-		gumbel = inGumbel
+	optional := func(name string) string {
+		if slices.Contains(h.inputs, name) {
+			return name
+		}
+		return ""
 	}
 	f.Opsets = []graph.Opset{{Domain: "mdm", Version: 1}}
 	if h.mode == HeadFused {
-		add("FusedStatisticsHead", trim(logits, tokens, inActive, inParams, inUniform, gumbel, dot), h.outputs, h.attributes(v)...)
+		add("FusedStatisticsHead", trim(logits, tokens, inActive, inParams, inUniform, optional(inGumbel), dot), h.outputs, h.attributes(v)...)
 	} else {
-		add("StatisticsHead", trim(logits, tokens, inParams, inUniform, gumbel, dot), h.outputs)
+		add("StatisticsHead", trim(logits, tokens, inParams, optional(inUniform), optional(inGumbel), dot), h.outputs)
 		f.Functions = []*graph.Function{h.function(m.Opset(""), v)}
 		if m.IRVersion < 8 { // the first with functions; the last value of a field counts
 			f.IRVersion = 8

@@ -1,0 +1,184 @@
+package onnx_test
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/runtimes/onnx"
+)
+
+// The benchmarks time two ways of one computation by turns and report the median of the ratios of neighbours, so that a
+// busy machine shifts both. Lines "ratio NAME VALUE target <=X" end the output of each.
+
+// bare is a session on the unchanged model: tokens and mask in, logits out into memory that is there already.
+type bare struct {
+	session         *ort.DynamicAdvancedSession
+	inputs, outputs []ort.Value
+	tokens          []int64
+	logits          []float32
+}
+
+func newBare(b *testing.B, data []byte, names []string, rows, length, v, threads int) *bare {
+	check := func(err error) {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	so, err := ort.NewSessionOptions()
+	check(err)
+	defer func() { check(so.Destroy()) }()
+	check(so.SetIntraOpNumThreads(threads))
+	check(so.SetInterOpNumThreads(1))
+	check(so.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"))
+	s := &bare{tokens: make([]int64, rows*length), logits: make([]float32, rows*length*v)}
+	s.session, err = ort.NewDynamicAdvancedSessionWithONNXData(data, names, []string{"logits"}, so)
+	check(err)
+	ones := slices.Repeat([]int64{1}, rows*length)
+	shape := ort.NewShape(int64(rows), int64(length))
+	for _, name := range names {
+		t, err := ort.NewTensor(shape, map[string][]int64{"input_ids": s.tokens, "attention_mask": ones}[name])
+		check(err)
+		s.inputs = append(s.inputs, t)
+	}
+	out, err := ort.NewTensor(ort.NewShape(int64(rows), int64(length), int64(v)), s.logits)
+	check(err)
+	s.outputs = []ort.Value{out}
+	b.Cleanup(func() {
+		for _, v := range append(s.inputs, s.outputs...) {
+			check(v.Destroy())
+		}
+		check(s.session.Destroy())
+	})
+	return s
+}
+
+func (s *bare) run(b *testing.B) {
+	if err := s.session.Run(s.inputs, s.outputs); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// ratio times two functions by turns and returns medians.
+func ratio(b *testing.B, ours, theirs func()) (value float64, our, their time.Duration) {
+	var ratios []float64
+	var a, c []time.Duration
+	for i := range 3 {
+		ours()
+		theirs()
+		_ = i
+	}
+	clock := func(f func()) time.Duration { t := time.Now(); f(); return time.Since(t) }
+	flip := false
+	for b.Loop() {
+		var x, y time.Duration
+		if flip = !flip; flip {
+			x, y = clock(ours), clock(theirs)
+		} else {
+			y, x = clock(theirs), clock(ours)
+		}
+		a, c, ratios = append(a, x), append(c, y), append(ratios, float64(x)/float64(y))
+	}
+	return median(ratios), median(a), median(c)
+}
+
+func median[T cmp.Ordered](s []T) T {
+	slices.Sort(s)
+	return s[len(s)/2]
+}
+
+func benchModel() (string, string) {
+	dir := cmp.Or(os.Getenv("MDMHOST_BENCH_MODEL"), "../../../shared/models/rxnfp-bert")
+	return filepath.Base(dir), filepath.Join(dir, "onnx/model.onnx")
+}
+
+// BenchmarkHead compares a pass with the head (greedy and drawn) with the bare forward of a real model.
+func BenchmarkHead(b *testing.B) {
+	name, path := benchModel()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, threads := range []int{1, 2} {
+		for _, size := range [][2]int{{1, 64}, {1, 256}, {8, 64}, {8, 256}} {
+			rows, length := size[0], size[1]
+			b.Run(fmt.Sprintf("b%d_l%d_t%d", rows, length, threads), func(b *testing.B) {
+				head := sampling.Head{Suppress: []int32{14}, Needs: allNeeds}
+				d := open(b, onnx.Model{Name: name, Path: path}, onnx.Options{Threads: threads}, head)
+				v := d.Capabilities().V
+				s := newBare(b, data, []string{"input_ids", "attention_mask"}, rows, length, v, threads)
+				batch := batchOf(b, d, rows, length)
+				for i := range batch.Tokens {
+					batch.Tokens[i] = int64(14 + i%100)
+					s.tokens[i] = batch.Tokens[i]
+					batch.Uniform[i] = 0.3
+				}
+				for i := range batch.Params {
+					batch.Params[i].Temperature = 1
+				}
+				r, ours, theirs := ratio(b, func() { runOf(b, d) }, func() { s.run(b) })
+				b.ReportMetric(float64(ours.Microseconds())/1000, "ms/head")
+				b.ReportMetric(float64(theirs.Microseconds())/1000, "ms/bare")
+				fmt.Printf("ratio head_v%d_b%d_l%d_t%d %.4f target <=1.08\n", v, rows, length, threads, r)
+			})
+		}
+	}
+}
+
+// BenchmarkWideHead compares, at V 50,000, the cost that the head adds to a forward with that of copying the logits out
+// and computing the same in Go.
+func BenchmarkWideHead(b *testing.B) {
+	const v, rows, length, dim = 50_000, 1, 32, 64
+	data := embedModel(100, dim, v)
+	model := onnx.Model{Name: "wide", Data: data}
+	needs := sampling.Needs{Proposal: true, P1: true, P2: true, Entropy: sampling.OnModel, LogpProposal: sampling.OnModel}
+	for _, c := range []struct {
+		name   string
+		params sampling.Params
+		target string
+	}{
+		{"", sampling.Params{TopP: 1}, "target >=3"},
+		{"_draw", sampling.Params{Temperature: 1, TopP: 1}, "reported apart"},
+		{"_draw_t0.7", sampling.Params{Temperature: 0.7, TopP: 1}, "reported apart"},
+		{"_top_p", sampling.Params{Temperature: 1, TopP: 0.9}, "reported apart"},
+	} {
+		b.Run("v50000"+c.name, func(b *testing.B) {
+			head := sampling.Head{Suppress: []int32{14}, Needs: needs, Filter: c.params.TopP < 1}
+			d := open(b, model, onnx.Options{Threads: 1}, head)
+			s := newBare(b, data, []string{"input_ids"}, rows, length, v, 1)
+			batch := batchOf(b, d, rows, length)
+			for i := range batch.Tokens {
+				batch.Tokens[i], batch.Uniform[i] = int64(i%100), 0.4
+				s.tokens[i] = batch.Tokens[i]
+			}
+			batch.Params[0] = c.params
+			var st sampling.Statistics
+			copied := make([]float32, len(s.logits))
+			var forward, fused, plain []time.Duration
+			clock := func(f func()) time.Duration { t := time.Now(); f(); return time.Since(t) }
+			for b.Loop() {
+				forward = append(forward, clock(func() { s.run(b) }))
+				fused = append(fused, clock(func() { runOf(b, d) }))
+				plain = append(plain, clock(func() {
+					copy(copied, s.logits)
+					if err := sampling.Compute(copied, v, batch, head, &st); err != nil {
+						b.Fatal(err)
+					}
+				}))
+			}
+			f, h, g := median(forward), median(fused), median(plain)
+			b.ReportMetric(float64(f.Microseconds())/1000, "ms/forward")
+			b.ReportMetric(float64(h.Microseconds())/1000, "ms/with-head")
+			b.ReportMetric(float64(g.Microseconds())/1000, "ms/copy+go")
+			fmt.Printf("ratio head_v50000_vs_go%s %.2f %s (head %.3f ms, copy and Go %.3f ms for %d positions)\n", c.name,
+				float64(g)/float64(max(h-f, 1)), c.target, float64(h-f)/1e6, float64(g)/1e6, rows*length)
+		})
+	}
+}
