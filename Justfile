@@ -59,13 +59,23 @@ lint: setup
 generate:
     plugins/proto/generate.sh
 
-# Make .peers, a Python environment with PyTorch and others for golden files and benchmarks (several GB)
+# Make .peers, a Python environment with PyTorch, for complete benchmarks (5.5 GB)
 peers:
+    @scripts/setup-peers.sh torch
+
+# The part of .peers that golden files and benchmarks cannot do without (250 MB)
+[private]
+peers-small:
     @scripts/setup-peers.sh
 
 # Write the golden files anew, each with the script beside it
-golden: peers
+golden: peers-small
     @scripts/golden.sh '{{ peers }}'
+
+# Compare sampling with Python loops and the parts with each other; PyTorch takes part after `./dev peers`
+bench-sample *groups: build peers-small
+    @go run -tags tokenizers ./framework/bench "$@"
+    @go test -tags tokenizers -run '^$' -bench . ./runtimes/onnx | grep '^ratio'
 
 # Remove everything that set-up and build made, except .peers
 clean:
