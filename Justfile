@@ -1,6 +1,7 @@
 # Every task of the project. `./dev` lists them; `./dev RECIPE` runs one, on a machine that has nothing of ours yet too.
 
 set positional-arguments
+set shell := ["bash", "-euo", "pipefail", "-c"]
 
 root := justfile_directory()
 peers := root / ".peers/bin/python"
@@ -75,7 +76,7 @@ golden: peers-small
 # Compare sampling with Python loops and the parts with each other; PyTorch takes part after `./dev peers`
 bench-sample *groups: build peers-small
     @go run -tags tokenizers ./framework/bench "$@"
-    @go test -tags tokenizers -run '^$' -bench . ./runtimes/onnx | grep '^ratio'
+    @go test -tags tokenizers -run '^$' -bench . ./runtimes/onnx | grep -o 'ratio .*'
 
 # Remove everything that set-up and build made, except .peers
 clean:
