@@ -71,6 +71,7 @@ type Denoiser struct {
 	ports   *ports
 	caps    sampling.Capabilities
 	notes   []string
+	nvidia  []string // libraries loaded for CUDA
 
 	closed  atomic.Bool
 	running atomic.Pointer[ort.RunOptions] // of the pass in progress, for those who end it

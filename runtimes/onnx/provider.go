@@ -95,7 +95,7 @@ func (d *Denoiser) appendCUDA() error {
 	if err := hasCUDA(d.library); err != nil {
 		return err
 	}
-	loaded := preload(d.options.LibraryDirs)
+	d.nvidia = preload(d.options.LibraryDirs)
 	cuda, err := ort.NewCUDAProviderOptions()
 	if err != nil {
 		return err
@@ -104,9 +104,9 @@ func (d *Denoiser) appendCUDA() error {
 	settings := map[string]string{"device_id": strconv.Itoa(d.options.Device), "use_tf32": "0"}
 	maps.Copy(settings, d.options.ProviderOptions)
 	if err := cuda.Update(settings); err != nil {
-		return missing(err, loaded)
+		return missing(err, d.nvidia)
 	}
-	return missing(d.setup.AppendExecutionProviderCUDA(cuda), loaded)
+	return missing(d.setup.AppendExecutionProviderCUDA(cuda), d.nvidia)
 }
 
 // hasCUDA says why the library itself has no CUDA.
