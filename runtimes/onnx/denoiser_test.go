@@ -229,7 +229,9 @@ func TestCancelInMidRun(t *testing.T) {
 	runOf(t, d)
 	batch.Tokens[0] = 1
 	for _, end := range []func() (context.Context, context.CancelFunc){
-		func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), 50*time.Millisecond) },
+		func() (context.Context, context.CancelFunc) {
+			return context.WithTimeout(t.Context(), 50*time.Millisecond)
+		},
 		func() (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(20*time.Millisecond, cancel)
