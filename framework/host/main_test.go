@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "no such kind:", kind)
 			os.Exit(2)
 		}
+		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
 }
