@@ -87,6 +87,11 @@ func (h *Host) start(ctx context.Context) error {
 	if err := errors.Join(err, also); err != nil {
 		return err
 	}
+	for _, id := range h.cfg.Sampling.SuppressTokens {
+		if int(id) >= h.model.V {
+			return fmt.Errorf("sampling.suppress_tokens (%s): id %d, expected 0 to %d; correct the list", h.cfg.Origin("sampling.suppress_tokens"), id, h.model.V-1)
+		}
+	}
 	run := sampling.Run{ID: strconv.FormatUint(h.seed, 36), Capabilities: h.denoiser.Capabilities(), MaskID: h.model.MaskID,
 		V: h.writable(), Temperature: h.cfg.Sampling.Temperature}
 	if run.Options, err = json.Marshal(planning); err != nil {

@@ -62,6 +62,7 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 	l.accounts.Passes++
 	l.accounts.RowPasses += len(p.live)
 	p.stats = stats
+	l.blankPassive()
 	l.dropFaulty()
 	l.lay(needs)
 	return nil
@@ -79,7 +80,7 @@ func (l *Loop) fill(length int) error {
 		clear(active)
 		for j, t := range c.tokens {
 			tokens[j], attention[j] = int64(t), 1
-			if f := c.flags[j]; f&Masked != 0 || l.CanRemask && f&Fixed == 0 {
+			if l.wants(c.flags[j]) {
 				active[j] = 1
 			}
 		}
@@ -106,6 +107,30 @@ func (l *Loop) fill(length int) error {
 	return nil
 }
 
+// wants tells whether a position takes part in the pass: masked, or written and open to revision.
+func (l *Loop) wants(f Flags) bool { return f&Masked != 0 || l.CanRemask && f&Fixed == 0 }
+
+// blankPassive makes positions outside the pass look the same whatever the runtime left there: no proposal, zeros.
+func (l *Loop) blankPassive() {
+	st := l.pass.stats
+	columns := [...][]float32{st.LogpProposal, st.P1, st.P2, st.Entropy, st.LogpCurrent, st.KLPrev}
+	for i, a := range l.pass.live {
+		c := l.slots[a.Slot]
+		for j := c.lo; j < c.hi; j++ {
+			if l.wants(c.flags[j]) {
+				continue
+			}
+			at := i*st.L + j
+			st.Proposal[at] = -1
+			for _, s := range columns {
+				if s != nil {
+					s[at] = 0
+				}
+			}
+		}
+	}
+}
+
 // dropFaulty ends the rows whose logits cannot be used; the others go on.
 func (l *Loop) dropFaulty() {
 	p := &l.pass
@@ -114,8 +139,7 @@ func (l *Loop) dropFaulty() {
 		c.nfe++
 		for j := c.lo; j < c.hi; j++ {
 			q := p.stats.Proposal[i*p.stats.L+j]
-			f := c.flags[j]
-			if q >= 0 || f&Fixed != 0 || f&Masked == 0 && !l.CanRemask {
+			if q >= 0 || !l.wants(c.flags[j]) {
 				continue
 			}
 			what := "are NaN or infinite"

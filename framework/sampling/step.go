@@ -17,7 +17,8 @@ const (
 // Row is what a planner sees of one row in one step. Every slice but the top-k, vocab-dot and logits ones has one entry
 // per position of the row's active window, and positions in decisions are indices into these slices. The window starts
 // at Offset of the whole row, which matters only to planners that use distances. Slices of statistics that were not
-// declared as needed are nil. A planner must neither keep nor change the slices: the host reuses them.
+// declared as needed are nil; at fixed positions, and at written ones when the planner cannot remask, statistics are 0 and the proposal
+// is -1. A planner must neither keep nor change the slices: the host reuses them.
 type Row struct {
 	Index  int64 // the row's number in the run, which keys its random streams
 	Slot   int   // where the row lives in the batch; reused when a row is finished
