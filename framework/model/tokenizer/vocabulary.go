@@ -94,9 +94,9 @@ func (v *vocabulary) set(token string, id int64) error {
 	if id < 0 || id > maxID {
 		return fmt.Errorf("token %q has id %d, expected 0 to %d", token, id, maxID)
 	}
-	for int64(len(v.tokens)) <= id {
-		v.tokens, v.known = append(v.tokens, ""), append(v.known, false)
-		v.special, v.added = append(v.special, false), append(v.added, false)
+	if more := int(id) + 1 - len(v.tokens); more > 0 {
+		v.tokens, v.known = append(v.tokens, make([]string, more)...), append(v.known, make([]bool, more)...)
+		v.special, v.added = append(v.special, make([]bool, more)...), append(v.added, make([]bool, more)...)
 	}
 	if v.known[id] {
 		return fmt.Errorf("tokens %q and %q share id %d; every token needs its own", min(v.tokens[id], token), max(v.tokens[id], token), id)
@@ -110,7 +110,7 @@ func (v *vocabulary) findMask() {
 	for _, added := range []bool{true, false} {
 		n := 0
 		for id, token := range v.tokens {
-			if v.added[id] == added && maskSpelling.MatchString(token) {
+			if v.known[id] && v.added[id] == added && maskSpelling.MatchString(token) {
 				v.mask = int32(id)
 				n++
 			}
