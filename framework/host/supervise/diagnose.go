@@ -41,7 +41,7 @@ func startable(spec *Spec) error {
 // diagnose says in one line why a start failed: what go-plugin says of it is meant for the authors of hosts.
 func diagnose(spec *Spec, in *instance, err error) error {
 	path := spec.Path
-	if in.process == nil || in.process.cmd.Process == nil {
+	if in.process.ID() == "" {
 		switch {
 		case errors.Is(err, syscall.ENOEXEC):
 			return spec.fail(sampling.InvalidConfig, foreign(path), "build the plugin for "+runtime.GOOS+"/"+runtime.GOARCH)

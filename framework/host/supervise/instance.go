@@ -54,6 +54,9 @@ func begin(ctx context.Context, spec *Spec, memory *shm.Memory) (_ *instance, er
 	if f := memory.File(); f != nil {
 		inherit(cmd, wire.SharedVar, f)
 	}
+	if in.process, err = newProcess(cmd); err != nil {
+		return nil, errors.Join(spec.fail(sampling.Exhausted, err.Error(), "raise the limit on open files (ulimit -n)"), hold.Close(), in.sockets.remove())
+	}
 	in.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig: wire.Handshake,
 		VersionedPlugins: map[int]plugin.PluginSet{
@@ -61,8 +64,7 @@ func begin(ctx context.Context, spec *Spec, memory *shm.Memory) (_ *instance, er
 		},
 		RunnerFunc: func(_ hclog.Logger, given *exec.Cmd, _ string) (runner.Runner, error) {
 			cmd.Env = append(cmd.Env, given.Env...)
-			in.process, err = newProcess(cmd)
-			return in.process, err
+			return in.process, nil
 		},
 		SkipHostEnv:      true,
 		StartTimeout:     spec.Deadlines.Start,
@@ -119,9 +121,7 @@ func (c *connector) GRPCClient(_ context.Context, broker *plugin.GRPCBroker, con
 
 // kill ends the process at once.
 func (in *instance) kill() {
-	if in.process != nil {
-		_ = in.process.Kill(context.Background())
-	}
+	_ = in.process.Kill(context.Background())
 }
 
 // close asks the process to end, kills it when it does not, and removes everything that belonged to it.

@@ -89,17 +89,6 @@ var plugins = map[string]func(){
 			return nil, errors.New("it needs a warmer model")
 		}))
 	},
-	"logits": func() {
-		sdk.Serve(sdk.NewPlanner("logits", func(struct{}) sdk.PlanRow {
-			return func(r sdk.Row) sdk.Decision {
-				var sum float64
-				for _, x := range r.Logits {
-					sum += float64(x)
-				}
-				return r.Nothing().Metric("sum", sum)
-			}
-		}, sdk.Needs(sdk.Logits)))
-	},
 	"few-rows":   func() { serveRaw(1, rawPlanner{reply: &pb.PlanReply{}}) },
 	"nan-metric": func() { serveRaw(1, answer(&pb.Decision{Metrics: map[string]float64{"gain": math.NaN()}})) },
 	"negative":   func() { serveRaw(1, answer(&pb.Decision{Open: []int32{-1}})) },
@@ -108,6 +97,7 @@ var plugins = map[string]func(){
 	},
 	"nan-time": func() { serveRaw(1, answer(&pb.Decision{NextT: math.NaN()})) },
 	"raises":   func() { serveRaw(1, rawPlanner{err: errors.New("Exception calling application: KeyError")}) },
+	"mirror":   func() { sdk.Serve(mirror()) },
 	"masked":   func() { sdk.ServeSampler(oneByOne()) },
 	"sampler-hangs": func() {
 		sdk.ServeSampler(sampler(func(context.Context, sampling.Session) error { time.Sleep(time.Hour); return nil }))

@@ -184,9 +184,13 @@ func (p *Process) named(err error) error {
 		return nil
 	case errors.As(err, &e):
 		named := *e
-		if e.Object == "message" {
+		self := string(p.spec.Kind) + " " + p.description.Name
+		switch {
+		case e.Object == "message" || e.Object == self:
 			named.Object = p.spec.object()
-		} else if !strings.HasPrefix(e.Object, p.spec.object()) {
+		case strings.HasPrefix(e.Object, self+","):
+			named.Object = p.spec.object() + strings.TrimPrefix(e.Object, self)
+		case !strings.HasPrefix(e.Object, p.spec.object()):
 			named.Object = p.spec.object() + ", " + e.Object
 		}
 		if named.Hint == "" && named.Code == sampling.ContractViolation {

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -31,4 +34,24 @@ func readInt(t *testing.T, r io.Reader) int {
 func zombie(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && bytes.Contains(stat, []byte(") Z "))
+}
+
+// stop stops a process and waits until all of its threads stand still.
+func stop(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		moving := false
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		for _, task := range tasks {
+			stat, err := os.ReadFile(task)
+			moving = moving || err == nil && !bytes.Contains(stat, []byte(") T "))
+		}
+		if !moving {
+			return
+		}
+	}
+	t.Fatalf("process %d does not stop", pid)
 }

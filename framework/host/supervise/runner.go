@@ -19,6 +19,10 @@ type process struct {
 	stderr io.ReadCloser
 	exited chan struct{} // closed when the process is gone and waited for
 	state  *os.ProcessState
+
+	mu      sync.Mutex
+	started bool
+	killed  bool // also before the start, which then fails
 }
 
 func newProcess(cmd *exec.Cmd) (*process, error) {
@@ -36,9 +40,16 @@ func newProcess(cmd *exec.Cmd) (*process, error) {
 // Start starts the process in a group of its own, so that a Ctrl-C for the host is not one for the plugin, and without
 // standard input, which is the host's.
 func (p *process) Start(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killed {
+		return context.Canceled
+	}
 	p.cmd.Stdin = nil
 	ownGroup(p.cmd)
-	return p.cmd.Start()
+	err := p.cmd.Start()
+	p.started = err == nil
+	return err
 }
 
 // Wait waits for the end. It is called once, by go-plugin, when both pipes have ended.
@@ -51,7 +62,9 @@ func (p *process) Wait(context.Context) error {
 
 // Kill ends the process and its children at once. Pipes that a runaway grandchild still holds are closed on our side.
 func (p *process) Kill(context.Context) error {
-	if p.cmd.Process == nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killed = true; !p.started {
 		return nil
 	}
 	select {
@@ -74,7 +87,9 @@ func (p *process) Stdout() io.ReadCloser { return p.stdout }
 func (p *process) Stderr() io.ReadCloser { return p.stderr }
 func (p *process) Name() string          { return p.cmd.Path }
 func (p *process) ID() string {
-	if p.cmd.Process == nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.started {
 		return ""
 	}
 	return strconv.Itoa(p.cmd.Process.Pid)

@@ -165,18 +165,14 @@ func TestFaultsInPlan(t *testing.T) {
 
 func TestAStoppedPluginIsKilled(t *testing.T) {
 	p, planner := started(t, supervise.Spec{Name: "calm", Deadlines: supervise.Deadlines{Call: 500 * time.Millisecond}})
-	if err := syscall.Kill(p.Pid(), syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	stop(t, p.Pid())
 	_, err := plan(planner, step())
 	check(t, err, sampling.Timeout, "planner calm: TIMEOUT: no answer to Plan within 500ms; *")
 }
 
 func TestAStoppedPluginIsClosed(t *testing.T) {
 	p, _ := started(t, supervise.Spec{Name: "calm"})
-	if err := syscall.Kill(p.Pid(), syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	stop(t, p.Pid())
 	// launch checks that Close ends it.
 }
 

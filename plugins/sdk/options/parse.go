@@ -171,15 +171,18 @@ func (f field) expected() string {
 	if f.enum != nil {
 		s = "one of " + strings.Join(f.enum, ", ")
 	}
-	if f.min != nil {
+	switch {
+	case f.min != nil && f.max != nil:
+		s += fmt.Sprintf(" from %g to %g", *f.min, *f.max)
+	case f.min != nil:
 		s += fmt.Sprintf(" of at least %g", *f.min)
-	}
-	if f.max != nil {
+	case f.max != nil:
 		s += fmt.Sprintf(" of at most %g", *f.max)
 	}
 	return s
 }
 
+// set writes a value into its field, unless the field's type is too narrow.
 func set(to reflect.Value, v any) error {
 	switch x := v.(type) {
 	case bool:
@@ -190,6 +193,9 @@ func set(to reflect.Value, v any) error {
 		}
 		to.SetInt(x)
 	case float64:
+		if to.OverflowFloat(x) {
+			return fmt.Errorf("expected a number of %d bits, found %g", to.Type().Bits(), x)
+		}
 		to.SetFloat(x)
 	case string:
 		to.SetString(x)
