@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mdmhost/mdmhost/framework/host"
+	"github.com/mdmhost/mdmhost/framework/host/answer"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/results"
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -103,7 +104,7 @@ func bench(ctx context.Context, cfg *config.Config, rounds int) (_ benchmark, er
 	if err := findModel(cfg); err != nil {
 		return benchmark{}, err
 	}
-	h, err := host.Open(ctx, cfg, host.Options{})
+	h, err := host.Open(ctx, cfg, options(cfg))
 	if err != nil {
 		return benchmark{}, err
 	}
@@ -112,7 +113,7 @@ func bench(ctx context.Context, cfg *config.Config, rounds int) (_ benchmark, er
 			err = closing
 		}
 	}()
-	rows, _, err := requests(h.Model(), h.Config(), []results.Question{{Kind: results.Prompt, Place: "bench"}})
+	rows, _, err := results.Requests(h.Model(), h.Config(), []results.Question{{Kind: results.Prompt, Place: "bench"}})
 	if err != nil {
 		return benchmark{}, err
 	}
@@ -144,7 +145,7 @@ func bench(ctx context.Context, cfg *config.Config, rounds int) (_ benchmark, er
 		return median(func(a sampling.Accounts) float64 { return 1e3 * d(a) / float64(max(a.Passes, 1)) })
 	}
 	return benchmark{
-		Model: h.Model().Name, Planner: described(cfg.Planner), Sampler: described(cfg.Sampler), Provider: h.Provider(), Notes: h.Notes(),
+		Model: h.Model().Name, Planner: answer.Described(cfg.Planner), Sampler: answer.Described(cfg.Sampler), Provider: h.Provider(), Notes: h.Notes(),
 		CPU: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), Rounds: rounds, Rows: len(rows), Length: len(rows[0].Tokens),
 		NFE:          int(median(func(a sampling.Accounts) float64 { return float64(a.Passes) })),
 		TokensPerNFE: median(func(a sampling.Accounts) float64 { return float64(a.Tokens) / float64(max(a.RowPasses, 1)) }),

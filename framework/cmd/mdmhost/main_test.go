@@ -109,7 +109,7 @@ func TestSignals(t *testing.T) {
 		code    int
 		text    string
 	}{
-		{"terminate", []os.Signal{syscall.SIGTERM}, 143, "cancelled"},
+		{"terminate", []os.Signal{syscall.SIGTERM}, 143, "\nseed "},
 		{"twice", []os.Signal{syscall.SIGINT, syscall.SIGINT}, 130, "Again to stop at once"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

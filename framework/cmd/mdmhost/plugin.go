@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/sampling"
-	"github.com/mdmhost/mdmhost/planners"
-	"github.com/mdmhost/mdmhost/plugins/samplers"
 )
 
 func newPlugin() *cobra.Command {
@@ -45,20 +50,12 @@ func newPluginInfoOf(d sampling.Description) plugin {
 
 // firstParty describes the plugins in this binary, planners first, each kind by name.
 func firstParty(ctx context.Context) ([]plugin, error) {
-	var out []plugin
-	all, drivers := planners.All(), samplers.All()
-	for _, name := range sortedKeys(all) {
-		d, err := all[name]().Describe(ctx)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, newPluginInfoOf(d))
+	all, err := host.Plugins(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range sortedKeys(drivers) {
-		d, err := drivers[name]().Describe(ctx)
-		if err != nil {
-			return nil, err
-		}
+	var out []plugin
+	for _, d := range all {
 		out = append(out, newPluginInfoOf(d))
 	}
 	return out, nil
@@ -66,8 +63,11 @@ func firstParty(ctx context.Context) ([]plugin, error) {
 
 func newPluginList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the planners and samplers in this binary", Example: "  mdmhost plugin list --json", Args: noArgs}
-	asJSON := asJSON(c)
+	s, asJSON := newSettings(c), asJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if _, err := s.load(); err != nil {
+			return err
+		}
 		all, err := firstParty(c.Context())
 		if err != nil {
 			return err
@@ -90,10 +90,17 @@ func newPluginInfo() *cobra.Command {
 		Example: "  mdmhost plugin info eb\n  mdmhost plugin info ./my-planner --json",
 		Args:    oneArg("name or path of a plugin"),
 	}
-	asJSON := asJSON(c)
-	kind := c.Flags().String("kind", "", "planner or sampler, where a name is taken by both or a binary serves both")
+	s, asJSON := newSettings(c), asJSON(c)
+	kind := c.Flags().String("kind", "", "planner or sampler, where both have a plugin of the name")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		p, err := find(c.Context(), sampling.Kind(*kind), args[0])
+		if *kind != "" && *kind != string(sampling.KindPlanner) && *kind != string(sampling.KindSampler) {
+			return usagef("--kind: expected planner or sampler, found %q", *kind)
+		}
+		cfg, err := s.load()
+		if err != nil {
+			return err
+		}
+		p, err := find(c.Context(), sampling.Kind(*kind), args[0], deadlines(cfg))
 		if err != nil {
 			return err
 		}
@@ -131,7 +138,7 @@ func (p plugin) print(c *cobra.Command) error {
 			return fmt.Errorf("%s %s: options schema: %w", p.Kind, p.Name, err)
 		}
 	}
-	for _, name := range sortedKeys(s.Properties) {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		o := s.Properties[name]
 		fmt.Fprintf(w, "%s.%s\t%v", p.Kind, name, o.Type)
 		if o.Enum != nil {
@@ -161,23 +168,47 @@ func orNone(list []string) string {
 	return fmt.Sprint(list)
 }
 
-// known names every plugin in this binary, for messages.
-func known() []string { return append(sortedKeys(planners.All()), sortedKeys(samplers.All())...) }
-
-func noSuchPlugin(name string) error {
-	return usagef("plugin %q: expected a name or the path of a binary%s", name, config.DidYouMean(name, known()))
-}
-
-// find describes a first-party plugin by its name, or the plugin in a binary by its path.
-func find(ctx context.Context, kind sampling.Kind, name string) (plugin, error) {
+// find describes a first-party plugin by its name, or the plugin in a binary by its path: started, asked and ended.
+func find(ctx context.Context, kind sampling.Kind, name string, d supervise.Deadlines) (plugin, error) {
+	if strings.ContainsRune(name, os.PathSeparator) {
+		return ask(ctx, kind, name, d)
+	}
 	all, err := firstParty(ctx)
 	if err != nil {
 		return plugin{}, err
 	}
+	var names []string
 	for _, p := range all {
 		if p.Name == name && (kind == "" || kind == p.Kind) {
 			return p, nil
 		}
+		names = append(names, p.Name)
 	}
-	return plugin{}, noSuchPlugin(name)
+	return plugin{}, usagef("plugin %q: expected a name, or the path of a binary such as ./%s%s", name, name, config.DidYouMean(name, names))
+}
+
+// ask starts the plugin in a binary, as a planner unless it says that it is a sampler.
+func ask(ctx context.Context, kind sampling.Kind, path string, d supervise.Deadlines) (plugin, error) {
+	if _, err := os.Stat(path); err != nil {
+		return plugin{}, usagef("plugin %s: %w; name a binary, or one of `mdmhost plugin list`", path, err)
+	}
+	kinds := []sampling.Kind{kind}
+	if kind == "" {
+		kinds = []sampling.Kind{sampling.KindPlanner, sampling.KindSampler}
+	}
+	var first error
+	for _, k := range kinds {
+		p, err := supervise.Launch(ctx, supervise.Spec{Kind: k, Path: path, Deadlines: d})
+		if err == nil {
+			return newPluginInfoOf(p.Description()), p.Close()
+		}
+		if first == nil {
+			first = err
+		}
+		var coded *sampling.Error
+		if !errors.As(err, &coded) || coded.Code != sampling.UnsupportedProtocol {
+			break // it would fail as the other kind too
+		}
+	}
+	return plugin{}, first
 }

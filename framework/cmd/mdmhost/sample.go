@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mdmhost/mdmhost/framework/host"
+	"github.com/mdmhost/mdmhost/framework/host/answer"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/results"
 )
@@ -39,14 +39,14 @@ func newSample() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return sample(c.Context(), cfg, streams{in: c.InOrStdin(), out: os.Stdout, err: os.Stderr})
+		return sample(c.Context(), cfg, c.InOrStdin())
 	}
 	return c
 }
 
 // sample answers the questions of cfg.
-func sample(ctx context.Context, cfg *config.Config, s streams) (err error) {
-	asked, err := questions(cfg, s.in)
+func sample(ctx context.Context, cfg *config.Config, stdin io.Reader) (err error) {
+	asked, err := questions(cfg, stdin)
 	if err != nil {
 		return err
 	}
@@ -56,16 +56,16 @@ func sample(ctx context.Context, cfg *config.Config, s streams) (err error) {
 	if cfg, err = resumeSeed(cfg); err != nil {
 		return err
 	}
-	h, err := host.Open(ctx, cfg, host.Options{})
+	h, err := host.Open(ctx, cfg, options(cfg))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	rows, notes, err := requests(h.Model(), h.Config(), asked)
+	rows, notes, err := results.Requests(h.Model(), h.Config(), asked)
 	if err != nil {
 		return err
 	}
-	return answer(ctx, h, rows, notes, s)
+	return answer.Run(ctx, h, rows, notes, answer.Streams{Out: os.Stdout, Err: os.Stderr})
 }
 
 // questions reads what the user wants answered; nil when there is no input at all.
@@ -100,14 +100,4 @@ func resumeSeed(cfg *config.Config) (*config.Config, error) {
 		return cfg, err
 	}
 	return cfg.With(config.Assignment{Key: "seed", Value: fmt.Sprint(*seed), Flag: cfg.Out + ".resume"})
-}
-
-// described names a plugin with its options, such as "eb gamma=0.1".
-func described(p config.Part) string {
-	var b strings.Builder
-	b.WriteString(p.Name)
-	for _, name := range sortedKeys(p.Options) {
-		fmt.Fprintf(&b, " %s=%v", name, p.Options[name])
-	}
-	return b.String()
 }

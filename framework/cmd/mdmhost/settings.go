@@ -3,10 +3,13 @@ package main
 import (
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/host/supervise"
 )
 
 // settings collects what the flags of one call say about the configuration, in the order of the command line.
@@ -54,6 +57,18 @@ func newSettings(c *cobra.Command, names ...string) *settings {
 // load merges all sources.
 func (s *settings) load() (*config.Config, error) {
 	return config.Load(config.Sources{File: s.file, Environ: os.Environ(), Flags: s.given})
+}
+
+// options are what the configuration says to the host besides its parts.
+func options(cfg *config.Config) host.Options { return host.Options{Deadlines: deadlines(cfg)} }
+
+// deadlines bound how long plugins may take.
+func deadlines(cfg *config.Config) supervise.Deadlines {
+	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	return supervise.Deadlines{
+		Start: seconds(cfg.Plugins.StartTimeout), Call: seconds(cfg.Plugins.CallTimeout),
+		Raise: "give it more seconds with plugins.start_timeout or plugins.call_timeout",
+	}
 }
 
 // value is a flag that sets a key. Its text is checked with all other settings, so that all problems show at once.

@@ -12,6 +12,7 @@ type Config struct {
 	Runtime  Runtime  `koanf:"runtime"`
 	Planner  Part     `koanf:"planner"`
 	Sampler  Part     `koanf:"sampler"`
+	Plugins  Plugins  `koanf:"plugins"`
 	Sampling Sampling `koanf:"sampling"`
 
 	Num    int     `koanf:"num"`
@@ -43,7 +44,11 @@ type Runtime struct {
 	Threads       int               `koanf:"threads"`
 	Device        int               `koanf:"device"`
 	Library       string            `koanf:"library"`
+	LibraryDirs   []string          `koanf:"library_dirs"`
 	Head          string            `koanf:"head"`
+	Optimize      string            `koanf:"optimize"`
+	Arena         bool              `koanf:"arena"`
+	Warmup        bool              `koanf:"warmup"`
 	SessionConfig map[string]string `koanf:"session_config"`
 }
 
@@ -51,6 +56,12 @@ type Runtime struct {
 type Part struct {
 	Name    string         `koanf:"name"`
 	Options map[string]any `koanf:",remain"`
+}
+
+// Plugins bounds how long plugins may take, in seconds.
+type Plugins struct {
+	StartTimeout float64 `koanf:"start_timeout"` // from launch to the first word
+	CallTimeout  float64 `koanf:"call_timeout"`  // for one answer
 }
 
 // Sampling says how tokens are drawn.

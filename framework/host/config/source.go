@@ -27,8 +27,8 @@ const envPrefix = "MDMHOST_"
 // EnvFile is the environment variable that stands for --config.
 const EnvFile = "MDMHOST_CONFIG"
 
-// reserved are variables that begin like settings and mean something else.
-var reserved = []string{EnvFile, "MDMHOST_CACHE", "MDMHOST_PLUGIN_PATH", "MDMHOST_PLUGIN_COOKIE"}
+// reserved are variables that begin like settings and mean something else: those of benchmarks and of plugin processes.
+var reserved = []string{EnvFile, "MDMHOST_PEERS", "MDMHOST_PLUGIN", "MDMHOST_LIFELINE_FD", "MDMHOST_SHARED_FD"}
 
 func defaults() []setting {
 	var out []setting

@@ -19,13 +19,14 @@ const (
 	Uint   Kind = "a whole number from 0"
 	Float  Kind = "a number"
 	Ints   Kind = "a list of whole numbers"
+	Texts  Kind = "a list of texts"
 	Map    Kind = "a map"
 )
 
 // Text is a value that came as bare text, from the environment or a flag, and takes the type that is asked for.
 type Text string
 
-// parse returns the value in the Go type of the kind: string, bool, int, uint64, float64, []int32.
+// parse returns the value in the Go type of the kind: string, bool, int, uint64, float64, []int32, []string.
 func (k *Key) parse(v any) (any, error) {
 	out, ok := convert(k.Kind, v)
 	if !ok {
@@ -118,6 +119,8 @@ func convert(kind Kind, v any) (any, bool) {
 		return float64(n), ok
 	case Ints:
 		return ints(v)
+	case Texts:
+		return texts(v)
 	}
 	return nil, false
 }
@@ -154,6 +157,21 @@ func ints(v any) (any, bool) {
 			return nil, false
 		}
 		out = append(out, int32(n))
+	}
+	return out, ok
+}
+
+// texts returns a list; a bare text holds one for each part between colons, as PATH does.
+func texts(v any) (any, bool) {
+	if text, ok := v.(Text); ok {
+		return slices.DeleteFunc(strings.Split(string(text), ":"), func(s string) bool { return s == "" }), true
+	}
+	list, ok := v.([]any)
+	out := make([]string, 0, len(list))
+	for _, e := range list {
+		s, fine := e.(string)
+		ok = ok && fine
+		out = append(out, s)
 	}
 	return out, ok
 }

@@ -15,9 +15,6 @@ import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
-// Piece returns the text of one token as it stands within a row; "" for special tokens.
-type Piece func(id int32) string
-
 // canvas keeps the last state of the row in every slot. It is written by the step loop and read by the screen.
 type canvas struct {
 	mu   sync.Mutex

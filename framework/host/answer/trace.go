@@ -1,10 +1,11 @@
-package main
+package answer
 
 import (
 	"errors"
 	"fmt"
 	"os"
 
+	"github.com/mdmhost/mdmhost/framework/host/results"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
@@ -17,7 +18,7 @@ type traceFile struct {
 func (j *job) openTrace() (*traceFile, error) {
 	f, err := os.Create(j.cfg.Trace)
 	if err != nil {
-		return nil, usagef("trace: %w", err)
+		return nil, &results.Refused{File: j.cfg.Trace, Reason: fmt.Sprintf("cannot take the trace: %v; name another file", err)}
 	}
 	return &traceFile{sampling.NewTrace(f, sampling.TraceHeader{
 		Seed: j.host.Seed(), Model: j.host.Model().Name, Sampler: j.cfg.Sampler.Name, Planner: j.cfg.Planner.Name, Options: j.cfg.Planner.Options,

@@ -1,4 +1,6 @@
-package main
+// Package answer runs a sampling job from its rows to its summary: answers to a stream or a file that can be resumed,
+// what the user watches meanwhile, and the account of the run at the end.
+package answer
 
 import (
 	"bytes"
@@ -12,6 +14,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -23,11 +26,8 @@ import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
-// streams are the three standard streams of a command.
-type streams struct {
-	in       io.Reader
-	out, err *os.File
-}
+// Streams are where answers (where no file is named) and everything else go.
+type Streams struct{ Out, Err *os.File }
 
 // job is one run of sample, from its rows to its summary.
 type job struct {
@@ -42,16 +42,18 @@ type job struct {
 	sunk     error // of the first answer that could not be written
 }
 
-// answer samples the rows and writes answers and summary.
-func answer(ctx context.Context, h *host.Host, rows []sampling.Request, notes []string, s streams) (err error) {
+// Run samples the rows and writes answers and summary. Notes are added to the summary's. When ctx ends, finished and
+// cancelled rows are written all the same and the error is ctx's; rows that failed make an error after all others are
+// written.
+func Run(ctx context.Context, h *host.Host, rows []sampling.Request, notes []string, s Streams) (err error) {
 	j := &job{host: h, cfg: h.Config(), rows: rows, notes: notes, finishes: map[sampling.Finish]int{}}
 	if err := j.identify(); err != nil {
 		return err
 	}
-	screen := onTerminal(s.err)
+	screen := onTerminal(s.Err)
 	held := &bytes.Buffer{} // answers that would tear the live canvas of the same terminal
-	out := io.Writer(s.out)
-	if j.cfg.Watch && screen && onTerminal(s.out) {
+	out := io.Writer(s.Out)
+	if j.cfg.Watch && screen && onTerminal(s.Out) {
 		out = held
 	}
 	if j.writer, err = j.openWriter(out); err != nil {
@@ -75,8 +77,8 @@ func answer(ctx context.Context, h *host.Host, rows []sampling.Request, notes []
 	if closing := j.writer.Close(); j.sunk == nil {
 		err = errors.Join(err, closing)
 	}
-	_, flushing := s.out.Write(held.Bytes())
-	err = errors.Join(err, flushing, j.summary(accounts).Write(s.err))
+	_, flushing := s.Out.Write(held.Bytes())
+	err = errors.Join(err, flushing, j.summary(accounts).Write(s.Err))
 	if err == nil && j.failed != nil {
 		err = fmt.Errorf("%d of %d rows failed, the first with: %w", j.finishes[sampling.FinishError], len(rows), j.failed)
 	}
@@ -128,7 +130,7 @@ type watcher interface {
 	Close() error
 }
 
-func (j *job) watchers(s streams, screen bool) ([]watcher, error) {
+func (j *job) watchers(s Streams, screen bool) ([]watcher, error) {
 	var out []watcher
 	if j.cfg.Trace != "" {
 		t, err := j.openTrace()
@@ -138,7 +140,7 @@ func (j *job) watchers(s streams, screen bool) ([]watcher, error) {
 		out = append(out, t)
 	}
 	if j.cfg.Watch {
-		return append(out, view.NewWatch(s.err, screen, piece(j.host.Model()))), nil
+		return append(out, view.NewWatch(s.Err, screen, view.PieceOf(j.host.Model().Tokenizer))), nil
 	}
 	rows, blanks := 0, 0
 	for _, r := range j.rows {
@@ -147,8 +149,8 @@ func (j *job) watchers(s streams, screen bool) ([]watcher, error) {
 		}
 	}
 	// A bar would tear answers that stream to the same terminal; they are progress enough.
-	bar := screen && (j.cfg.Out != "" || !onTerminal(s.out))
-	return append(out, view.NewProgress(s.err, bar, rows, blanks)), nil
+	bar := screen && (j.cfg.Out != "" || !onTerminal(s.Out))
+	return append(out, view.NewProgress(s.Err, bar, rows, blanks)), nil
 }
 
 // waiting yields the rows that have no answer yet.
@@ -190,8 +192,16 @@ func (j *job) summary(a sampling.Accounts) view.Summary {
 	}
 	return view.Summary{
 		Accounts: a, Finishes: j.finishes, Resumed: j.writer.Resumed(), Model: j.host.Model().Name,
-		Planner: described(j.cfg.Planner), Sampler: described(j.cfg.Sampler), Provider: j.host.Provider(), Notes: notes, Seed: j.host.Seed(),
+		Planner: Described(j.cfg.Planner), Sampler: Described(j.cfg.Sampler), Provider: j.host.Provider(), Notes: notes, Seed: j.host.Seed(),
 	}
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// Described names a plugin with its options, such as "eb gamma=0.1".
+func Described(p config.Part) string {
+	var b strings.Builder
+	b.WriteString(p.Name)
+	for _, name := range slices.Sorted(maps.Keys(p.Options)) {
+		fmt.Fprintf(&b, " %s=%v", name, p.Options[name])
+	}
+	return b.String()
+}
