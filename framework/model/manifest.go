@@ -196,7 +196,7 @@ func nearest(word string, known []string) string {
 		}
 	}
 	if best != "" {
-		return fmt.Sprintf("did you mean %q?", best)
+		return fmt.Sprintf("did you mean %q? There are %s", best, strings.Join(known, ", "))
 	}
 	return "there are " + strings.Join(known, ", ")
 }

@@ -55,8 +55,7 @@ func find(ref string) (folder, error) {
 	case strings.ContainsRune(ref, filepath.Separator):
 		return folder{}, fmt.Errorf("model %s: %w", ref, err)
 	}
-	return folder{}, fmt.Errorf("model %q: neither an embedded model nor a directory; %s (embedded: %s; a directory may be given as ./%s)",
-		ref, nearest(ref, Embedded()), strings.Join(Embedded(), ", "), ref)
+	return folder{}, fmt.Errorf("model %q: is neither embedded nor a directory; %s; a directory is given by its path, such as ./%s", ref, nearest(ref, Embedded()), ref)
 }
 
 // open reads and checks everything that sampling needs.
