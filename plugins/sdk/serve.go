@@ -20,7 +20,7 @@ func ServePlanner[O any](name string, build func(O) PlanRow, opts ...Option) {
 	Serve(NewPlanner(name, build, opts...))
 }
 
-// Serve serves a planner as a plugin process until the host is done, and does not return. Started by hand, the process
+// Serve serves a planner as a plugin process until the host is done. Started by hand, the process
 // says what it is; with the argument "describe" it prints its description as JSON.
 func Serve(p sampling.Planner) {
 	d, err := p.Describe(context.Background())

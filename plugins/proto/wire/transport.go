@@ -12,7 +12,7 @@ const window = 16 << 20
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(MessageCap), grpc.MaxSendMsgSize(MessageCap),
-		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window), grpc.SharedWriteBuffer(true),
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
 	}
 }
 
@@ -20,6 +20,6 @@ func ServerOptions() []grpc.ServerOption {
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MessageCap), grpc.MaxCallSendMsgSize(MessageCap)),
-		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window), grpc.WithSharedWriteBuffer(true),
+		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 	}
 }
