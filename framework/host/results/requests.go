@@ -10,12 +10,16 @@ import (
 )
 
 // Requests turns questions into rows, num of each: row q*num+i is the i-th sample of question q. Where
-// nothing is asked (nil), the model's own examples are, or rows from nothing. Notes say where the vocabulary lacks a part of
+// nothing is asked (nil), the model's own examples are, num of them in turn, or rows from nothing. Notes say where the vocabulary lacks a part of
 // the text; the error is an [InputError] that lists every question that makes no row.
 func Requests(m *model.Model, cfg *config.Config, asked []Question) (rows []sampling.Request, notes []string, err error) {
+	each := cfg.Num
 	if asked == nil { // nobody asked for anything
 		if asked, err = examples(m, cfg); err != nil {
 			return nil, nil, err
+		}
+		if each = 1; cfg.Given("num") {
+			asked = inTurn(asked, cfg.Num)
 		}
 	}
 	s := cfg.Sampling
@@ -30,7 +34,7 @@ func Requests(m *model.Model, cfg *config.Config, asked []Question) (rows []samp
 		if n := len(row.Unknown); n > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d positions hold what the vocabulary lacks; the unknown token stands there", q.Place, n))
 		}
-		for range cfg.Num {
+		for range each {
 			rows = append(rows, sampling.Request{Index: int64(len(rows)), Tokens: row.Tokens, Fixed: row.Fixed, Steps: cfg.Steps, Params: params})
 		}
 	}
@@ -50,6 +54,15 @@ func examples(m *model.Model, cfg *config.Config) ([]Question, error) {
 		place = cfg.Origin("length").String()
 	}
 	return []Question{{Kind: Prompt, Place: place}}, nil
+}
+
+// inTurn returns n of the questions, from the first again after the last.
+func inTurn(q []Question, n int) []Question {
+	out := make([]Question, n)
+	for i := range out {
+		out[i] = q[i%len(q)]
+	}
+	return out
 }
 
 func encode(m *model.Model, cfg *config.Config, q Question) (model.Row, error) {
