@@ -44,7 +44,7 @@ func newBare(b *testing.B, data []byte, names []string, rows, length, v, threads
 	ones := slices.Repeat([]int64{1}, rows*length)
 	shape := ort.NewShape(int64(rows), int64(length))
 	for _, name := range names {
-		t, err := ort.NewTensor(shape, map[string][]int64{"input_ids": s.tokens, "attention_mask": ones}[name])
+		t, err := ort.NewTensor(shape, map[string][]int64{"input_ids": s.tokens, "position_ids": s.tokens, "attention_mask": ones}[name])
 		check(err)
 		s.inputs = append(s.inputs, t)
 	}

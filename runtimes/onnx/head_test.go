@@ -220,3 +220,30 @@ func checkHead(t *testing.T, d *onnx.Denoiser, head sampling.Head, table []float
 		t.Errorf("candidates differ: %v, want %v", got.TopIDs[:10], want.TopIDs[:10])
 	}
 }
+
+// The kernel's other instruction sets, and logits and temperatures far from the usual: ranking starts from a guessed range.
+func TestFusedHeadEverywhere(t *testing.T) {
+	const l, v = 18, 3000
+	for _, simd := range []string{"avx512", "avx2", "baseline"} {
+		for _, scale := range []float32{1e-4, 1, 300} {
+			t.Run(fmt.Sprintf("%s/%g", simd, scale), func(t *testing.T) {
+				t.Setenv("MDMHOST_SIMD", simd)
+				if got := onnx.Check(onnx.Options{}).Instructions; got != simd {
+					t.Logf("this machine runs %s instead", got)
+				}
+				rng := rand.New(rand.NewPCG(11, 4))
+				table := tableOf(l, v, rng)
+				for i := range table {
+					table[i] *= scale
+				}
+				head := sampling.Head{Filter: true, Suppress: []int32{0, 5, 600, 601}, Needs: allNeeds}
+				head.Needs.TopK = 70
+				d := open(t, onnx.Model{Name: "table", Data: tableModel(table, v)}, onnx.Options{}, head)
+				checkHead(t, d, head, table, 8, l, v, func(i int) sampling.Params {
+					return []sampling.Params{{Temperature: 1, TopP: 0.5}, {Temperature: 0.01, TopP: 0.5, TopK: 9}, {Temperature: 20, TopP: 0.99}, {Temperature: 1, TopP: 1, TopK: 1},
+						{Temperature: 3, TopP: 1, TopK: 2999}, {Temperature: 1, TopP: 0.001}, {Temperature: 5, TopP: 0.8, MinP: 0.3, TopK: 1500}, {TopP: 1}}[i]
+				}, rng)
+			})
+		}
+	}
+}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -173,13 +173,27 @@ func newest(dir, stem string) string {
 	return file
 }
 
-// missing adds to an error of the CUDA provider what was loaded for it.
+// missing says in plain words why the CUDA provider cannot be had, and what was loaded for it.
 func missing(err error, loaded []string) error {
 	if err == nil {
 		return nil
 	}
 	if len(loaded) == 0 {
-		return fmt.Errorf("%w; no nvidia library was found in runtime library_dirs, third_party/nv or %s", err, os.Getenv("LD_LIBRARY_PATH"))
+		return fmt.Errorf("%w; no nvidia libraries were found in runtime.library_dirs or third_party/nv", plain(err))
 	}
-	return fmt.Errorf("%w; loaded for it: %s", err, strings.Join(loaded, ", "))
+	short := make([]string, len(loaded))
+	for i, file := range loaded {
+		short[i] = filepath.Base(file)
+	}
+	return fmt.Errorf("%w; loaded for it: %s", plain(err), strings.Join(short, ", "))
+}
+
+var place = regexp.MustCompile(`^.*\[ONNXRuntimeError\] : \d+ : \w+ : `)
+
+// plain takes the source line and the code off a message of ONNX Runtime.
+func plain(err error) error {
+	if text := place.ReplaceAllString(err.Error(), ""); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
 }

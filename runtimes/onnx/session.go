@@ -44,7 +44,7 @@ func (d *Denoiser) Configure(ctx context.Context, spec sampling.Head) error {
 	session, err := ort.NewDynamicAdvancedSessionWithONNXData(append(d.file, fragment.Encode()...), inputs, h.outputs, d.setup)
 	if err != nil {
 		return fmt.Errorf("model %s: ONNX Runtime %s refuses it (provider %s, head %s): %w; check the file with onnx.checker, or export it anew",
-			d.model.Name, d.library.Version, d.caps.Provider, h.mode, err)
+			d.model.Name, d.library.Version, d.caps.Provider, h.mode, plain(err))
 	}
 	run, err := ort.NewRunOptions()
 	if err != nil {
@@ -137,7 +137,7 @@ func (d *Denoiser) runBatch(ctx context.Context) (*sampling.Statistics, error) {
 	case d.closed.Load():
 		return nil, d.errClosed()
 	case err != nil:
-		return nil, fmt.Errorf("model %s: a pass of %d rows x %d positions failed: %w; compare token ids and lengths with config.json", d.model.Name, s.b, s.l, err)
+		return nil, fmt.Errorf("model %s: a pass of %d rows x %d positions failed: %w; compare token ids and lengths with config.json", d.model.Name, s.b, s.l, plain(err))
 	}
 	for _, fetch := range s.fetches {
 		fetch()

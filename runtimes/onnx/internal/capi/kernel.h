@@ -72,8 +72,9 @@ typedef struct {
 static inline int mdm_keeps(mdm_place last, float z, int32_t id) { return z > last.z || (z == last.z && id <= last.id); }
 
 // mdm_cut returns the last place whose weight before it is at most limit; weight NULL counts tokens. Tokens below
-// lowest are left out. Exact, O(V): a histogram of logits, refined around the crossing.
-mdm_place mdm_cut(const mdm_head *head, const float *z, const float *weight, double limit, float lowest, float highest);
+// lowest are left out. Exact, O(V): a histogram of the logits within span of the highest, refined where the limit is
+// crossed; any span > 0 is right, one that holds most of the weight is fast.
+mdm_place mdm_cut(const mdm_head *head, const float *z, const float *weight, double limit, float lowest, float highest, float span);
 
 // mdm_top writes the k largest tokens and logp = z - lnz; -1 and -inf where fewer are left.
 void mdm_top(const mdm_head *head, const float *z, const float *block_max, float highest, double lnz, int32_t *ids, float *logp);

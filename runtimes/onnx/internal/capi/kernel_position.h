@@ -2,32 +2,47 @@
 
 // filter applies top-k, top-p and min-p to e [V] (exponentials at the row's temperature): 0 where a token is dropped. It
 // renews the block sums and returns the sums over what is kept but the argmax.
-static void NAME(filter)(const mdm_head *h, const float *z, const mdm_peaks *p, const float *params, float *e, double *block_sum,
+static void NAME(filter)(const mdm_head *h, const float *z, const mdm_peaks *p, const float *params, float scale, float *e, double *block_sum,
                          double total, double *rest, double *cross) {
   const float m = p->first, k = params[1], top_p = params[2];
   mdm_place last = {-INFINITY, INT32_MAX};
   if (k > 0 && k < h->v) {
-    last.z = mdm_cut(h, z, NULL, (double)k - 1, -INFINITY, m).z;  // equals of the k-th stay
+    last.z = mdm_cut(h, z, NULL, (double)k - 1, -INFINITY, m, 32).z;  // equals of the k-th stay
     total = 0;
     for (int32_t b = 0; b < h->blocks; b++) {
       int32_t lo = h->block[b].lo, hi = lo + h->block[b].n;
       for (int32_t v = lo; v < hi; v++) total += z[v] >= last.z ? e[v] : 0;
     }
   }
-  if (top_p < 1) last = mdm_cut(h, z, e, (double)top_p * total, last.z, m);
-  const double temperature = params[0], limit = params[3] > 0 ? log(params[3] < 1 ? params[3] : 1) : -INFINITY;
+  if (top_p < 1) last = mdm_cut(h, z, e, (double)top_p * total, last.z, m, 24 * params[0]);
+  const float lowest = params[3] > 0 ? m + log(params[3] < 1 ? params[3] : 1) * params[0] : -INFINITY;
+  VI step;
+  for (int j = 0; j < LANES; j++) step[j] = j;
   *rest = *cross = 0;
+  e[p->argmax] = 0;
   for (int32_t b = 0; b < h->blocks; b++) {
-    int32_t lo = h->block[b].lo, hi = lo + h->block[b].n;
-    double sum = 0;
-    for (int32_t v = lo; v < hi; v++) {
-      double d = ((double)m - z[v]) / temperature;
-      if (!mdm_keeps(last, z[v], v) || -d < limit) e[v] = 0;
-      sum += e[v];
-      if (v != p->argmax && e[v] > 0) *rest += e[v], *cross += e[v] * d;
+    int32_t lo = h->block[b].lo, n = h->block[b].n;
+    VF s = {0}, c = {0};
+    for (int32_t i = 0; i < n; i += LANES) {
+      VF x = NAME(load)(z + lo + i, n - i), y = *(VFU *)(e + lo + i);
+      VI id = step + (lo + i), keep = ((x > last.z) | ((x == last.z) & (id <= last.id))) & (x >= lowest) & (x > -INFINITY);
+      if (n - i < LANES) keep &= step < n - i;  // the rest of the vector is the next block's
+      VF d = (VF)((VI)((m - x) * scale) & keep);
+      y = (VF)((VI)y & keep);
+      s += y;
+      c += y * d;
+      if (n - i >= LANES) {
+        *(VFU *)(e + lo + i) = y;
+      } else {
+        for (int32_t j = 0; j < n - i; j++) e[lo + i + j] = y[j];
+      }
     }
-    block_sum[b] = sum;
+    double sum = 0;
+    for (int j = 0; j < LANES; j++) sum += s[j], *cross += c[j];
+    *rest += sum;
+    block_sum[b] = sum + (p->argmax >= lo && p->argmax < lo + n);
   }
+  e[p->argmax] = 1;
 }
 
 // inverse returns the smallest token whose cumulative mass exceeds target; only the block that crosses is summed again.
@@ -120,7 +135,7 @@ static void NAME(position)(const mdm_call *c, int64_t i, char *scratch) {
     double total = 1 + rest_t;
     if (filtered) {
       kept[p.argmax] = 1;
-      NAME(filter)(h, z, &p, params, kept, block_sum, total, &rest_t, &cross_t);
+      NAME(filter)(h, z, &p, params, scale, kept, block_sum, total, &rest_t, &cross_t);
       total = 0;
       for (int32_t b = 0; b < h->blocks; b++) total += block_sum[b];
     }

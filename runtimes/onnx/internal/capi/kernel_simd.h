@@ -24,9 +24,13 @@ static inline VF NAME(min)(VF a, VF b) { return -NAME(max)(-a, -b); }
 // load reads up to LANES floats; missing ones are -inf.
 static inline VF NAME(load)(const float *p, int32_t n) {
   if (n >= LANES) return *(const VFU *)p;
+#if LANES == 16
+  return (VF)_mm512_mask_loadu_ps(_mm512_set1_ps(-INFINITY), (__mmask16)((1u << n) - 1), p);
+#else
   VF x = (VF){0} - INFINITY;
   for (int32_t j = 0; j < n; j++) x[j] = p[j];
   return x;
+#endif
 }
 
 // ex returns exp(x) for x <= 0: exactly 0 below -86.9, else within 2 ulp. *d gets -x, 0 where the result is 0.

@@ -1,5 +1,6 @@
 #include "kernel.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { BINS = 1024, FEW = 256 };
@@ -27,42 +28,42 @@ static void sort_places(mdm_place *a, int64_t n) {
   }
 }
 
-mdm_place mdm_cut(const mdm_head *h, const float *z, const float *weight, double limit, float lowest, float highest) {
-  const mdm_place everything = {lowest, INT32_MAX};
-  // The range starts at the smallest logit that has weight; what lies below it cannot cross.
-  float lo = highest, hi = highest;
-  for (int32_t b = 0; b < h->blocks; b++) {
-    const int32_t from = h->block[b].lo, to = from + h->block[b].n;
-    for (int32_t v = from; v < to; v++) {
-      if (z[v] < lo && z[v] >= lowest && z[v] > -INFINITY && (!weight || weight[v] > 0)) lo = z[v];
-    }
-  }
-  double sum = 0;  // weight before the range
+mdm_place mdm_cut(const mdm_head *h, const float *z, const float *weight, double limit, float lowest, float highest, float span) {
+  float lo = lowest, hi = highest;  // the crossing lies within
+  double sum = 0;                   // weight before hi
   while (1) {
-    struct {
-      double weight;
-      float lo, hi;
-      int32_t count;
-    } bin[BINS];
-    const double scale = hi > lo ? (BINS - 1) / ((double)hi - lo) : 0;  // lo and hi fall into different bins
-    for (int i = 0; i < BINS; i++) bin[i].weight = 0, bin[i].count = 0, bin[i].lo = INFINITY, bin[i].hi = -INFINITY;
+    // Bins of equal width from hi down; the last one takes all the rest, down to lo.
+    double bin[BINS] = {0};
+    int32_t count[BINS] = {0};
+    const double scale = (BINS - 1) / (span > 0 ? (double)span : 1);
     for (int32_t b = 0; b < h->blocks; b++) {
       const int32_t from = h->block[b].lo, to = from + h->block[b].n;
       for (int32_t v = from; v < to; v++) {
         const float x = z[v];
-        if (x < lo || x > hi) continue;
-        const int i = (int)(((double)hi - x) * scale);
-        bin[i].weight += weight ? weight[v] : 1;
-        bin[i].count++;
-        if (x < bin[i].lo) bin[i].lo = x;
-        if (x > bin[i].hi) bin[i].hi = x;
+        if (!(x >= lo && x <= hi) || x == -INFINITY) continue;
+        const double d = ((double)hi - x) * scale;
+        const int i = d < BINS - 1 ? (int)d : BINS - 1;
+        bin[i] += weight ? weight[v] : 1;
+        count[i]++;
       }
     }
     int i = 0;
-    while (i < BINS && !(sum + bin[i].weight > limit)) sum += bin[i++].weight;
-    if (i == BINS) return everything;
-    lo = bin[i].lo, hi = bin[i].hi;
-    if (lo < hi && bin[i].count > FEW) continue;
+    while (i < BINS && !(sum + bin[i] > limit)) sum += bin[i++];
+    if (i == BINS) return (mdm_place){lowest, INT32_MAX};
+    float least = INFINITY, most = -INFINITY;
+    for (int32_t b = 0; b < h->blocks; b++) {
+      const int32_t from = h->block[b].lo, to = from + h->block[b].n;
+      for (int32_t v = from; v < to; v++) {
+        const float x = z[v];
+        if (!(x >= lo && x <= hi) || x == -INFINITY) continue;
+        const double d = ((double)hi - x) * scale;
+        if ((d < BINS - 1 ? (int)d : BINS - 1) != i) continue;
+        if (x < least) least = x;
+        if (x > most) most = x;
+      }
+    }
+    lo = least, hi = most, span = (double)most - least < FLT_MAX ? most - least : FLT_MAX;
+    if (lo < hi && count[i] > FEW) continue;
 
     // Few tokens, or equals only: walk them in order.
     mdm_place list[FEW], last = {hi, -1};
@@ -95,7 +96,7 @@ void mdm_top(const mdm_head *h, const float *z, const float *block_max, float hi
   int64_t n = 0, k = h->k;
   const int large = k > SMALL;
   if (large) {
-    last = mdm_cut(h, z, NULL, k - 1, -INFINITY, highest);
+    last = mdm_cut(h, z, NULL, k - 1, -INFINITY, highest, 32);
     list = malloc(k * sizeof *list);
     if (!list) k = 0;
   }
