@@ -35,14 +35,19 @@ func (b bench) open(ctx context.Context, threads int, inProcess bool) (*loop, er
 	return &loop{Host: h}, nil
 }
 
-// bos and eos frame a row of rxnfp-bert, as they do for the peers.
-const bos, eos = 12, 13
+// Ids of rxnfp-bert, the same that the peers know.
+const (
+	bos        = 12
+	eos        = 13
+	mask       = 14
+	vocabulary = 591
+)
 
 // measure fills a batch and returns the milliseconds per forward pass, everything that a run does included.
 func (l *loop) measure(ctx context.Context, s size) (float64, error) {
 	tokens := make([]int32, s.L)
 	for i := range tokens {
-		tokens[i] = l.Model().MaskID
+		tokens[i] = mask
 	}
 	tokens[0], tokens[s.L-1] = bos, eos
 	next := 0

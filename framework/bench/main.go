@@ -28,12 +28,19 @@ type bench struct {
 }
 
 func main() {
+	if served() {
+		return
+	}
 	b := bench{}
 	flag.StringVar(&b.model, "model", "../shared/models/rxnfp-bert", "`directory` of the model that is sampled from")
 	flag.StringVar(&b.binary, "binary", "bin/mdmhost", "the mdmhost whose start is measured")
 	flag.StringVar(&b.python, "peers", peers(), "Python with onnxruntime, numpy and, if possible, torch and onnx (environment: MDMHOST_PEERS)")
 	flag.DurationVar(&b.budget, "budget", 15*time.Second, "time for each figure, about")
 	flag.Parse()
+	// The benchmarks of the runtime run in another folder.
+	if path, err := filepath.Abs(b.model); err == nil {
+		b.model = path
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := b.run(ctx, flag.Args()); err != nil {
@@ -54,14 +61,14 @@ func (b bench) run(ctx context.Context, only []string) error {
 	groups := []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"start", b.start}}
+	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"head", b.head}, {"start", b.start}}
 	for _, name := range only {
 		known := false
 		for _, g := range groups {
 			known = known || g.name == name
 		}
 		if !known {
-			return fmt.Errorf("argument %s: expected some of nfe, plugin, start, or nothing for all", name)
+			return fmt.Errorf("argument %s: expected some of nfe, plugin, head, start, or nothing for all", name)
 		}
 	}
 	fmt.Printf("# %s/%s, %d cores, load %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load())

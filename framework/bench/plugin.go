@@ -5,9 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+
+	"github.com/mdmhost/mdmhost/framework/host/supervise"
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/planners"
+	"github.com/mdmhost/mdmhost/plugins/samplers"
+	"github.com/mdmhost/mdmhost/plugins/sdk"
 )
 
-// plugin compares the planner in its own process with the same planner in ours, and reports what a call to it takes.
+// served tells whether the host had started this program as one of the plugins that are measured, and serves it.
+func served() bool {
+	switch args := os.Args[1:]; {
+	case slices.Equal(args, supervise.SelfArgs(sampling.KindPlanner, "confidence")):
+		sdk.Serve(planners.All()["confidence"]())
+	case slices.Equal(args, supervise.SelfArgs(sampling.KindSampler, "masked")):
+		sdk.ServeSampler(samplers.All()["masked"]())
+	default:
+		return false
+	}
+	return true
+}
+
+// plugin compares the parts in processes of their own with the same parts in ours, and reports what a call to the planner
+// takes.
 func (b bench) plugin(ctx context.Context) (err error) {
 	s := size{8, 256, 1, steps}
 	outside, err := b.open(ctx, s.Threads, false)
@@ -34,5 +55,6 @@ func (b bench) plugin(ctx context.Context) (err error) {
 	fmt.Printf("# %s: %d rounds, ms per step: plugin %.2f, in process %.2f\n", s, len(ms[0]), median(ms[0]), median(ms[1]))
 	return errors.Join(
 		report(os.Stdout, "plugin_vs_inprocess", paired(ms[0], ms[1]), "<=1.02"),
-		report(os.Stdout, "planner_call_ms", median(calls[1:]), "<=0.15"))
+		report(os.Stdout, "planner_call_in_run_ms", median(calls[1:]), ""),
+		b.call(ctx))
 }
