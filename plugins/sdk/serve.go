@@ -14,8 +14,7 @@ import (
 	"github.com/mdmhost/mdmhost/plugins/proto/wire"
 )
 
-// ServePlanner is the whole main function of a planner plugin: it serves [NewPlanner]'s planner until the host is done,
-// and does not return.
+// ServePlanner is the whole main function of a planner plugin: it serves [NewPlanner]'s planner until the host is done.
 func ServePlanner[O any](name string, build func(O) PlanRow, opts ...Option) {
 	Serve(NewPlanner(name, build, opts...))
 }

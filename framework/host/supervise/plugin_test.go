@@ -66,7 +66,6 @@ var plugins = map[string]func(){
 	"panics":  misbehave(func(r sdk.Row) { panic(fmt.Sprintf("row %d is odd", r.Index)) }),
 	"crashes": misbehave(func(sdk.Row) { go func() { panic("in the background") }(); time.Sleep(time.Minute) }),
 	"hangs":   misbehave(func(sdk.Row) { time.Sleep(time.Hour) }),
-	"waits":   misbehave(func(sdk.Row) { time.Sleep(300 * time.Millisecond) }),
 	"prints": misbehave(func(sdk.Row) {
 		fmt.Println("hello from the author")
 		_, _ = os.NewFile(1, "stdout").WriteString(strings.Repeat("x", 1<<20) + "\n1|3|unix|/nowhere|grpc\n")

@@ -132,13 +132,13 @@ func TestSessionErrorsComeBackAsTheyWere(t *testing.T) {
 func TestSamplerFaults(t *testing.T) {
 	err := startedSampler(t, "sampler-exits", 0).Sample(context.Background(), &recorder{})
 	check(t, err, sampling.Crashed, "sampler sampler-exits: CRASHED: the process exited with status 6 during Sample; *")
-	err = startedSampler(t, "sampler-hangs", 300*time.Millisecond).Sample(context.Background(), &recorder{})
-	check(t, err, sampling.Timeout, "sampler sampler-hangs: TIMEOUT: no answer to Sample within 300ms; *")
+	err = startedSampler(t, "sampler-hangs", time.Second).Sample(context.Background(), &recorder{})
+	check(t, err, sampling.Timeout, "sampler sampler-hangs: TIMEOUT: no answer to Sample within 1s; *")
 }
 
 func TestTheHostsTimeIsNotTheSamplers(t *testing.T) {
-	s := startedSampler(t, "masked", 500*time.Millisecond)
-	if err := s.Sample(context.Background(), &recorder{slow: 1200 * time.Millisecond}); err != nil {
+	s := startedSampler(t, "masked", time.Second)
+	if err := s.Sample(context.Background(), &recorder{slow: 2 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
 }

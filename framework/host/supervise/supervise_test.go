@@ -144,7 +144,7 @@ func TestFaultsInPlan(t *testing.T) {
 		"exits":      {sampling.Crashed, "planner exits: CRASHED: the process exited with status 3 during Plan; its log ends with: out of cheese; *"},
 		"panics":     {sampling.Internal, "planner panics: INTERNAL: panic in the plugin: row 4 is odd; *"},
 		"crashes":    {sampling.Crashed, "planner crashes: CRASHED: the process exited with status 2 during Plan; its log ends with: panic: in the background*"},
-		"hangs":      {sampling.Timeout, "planner hangs: TIMEOUT: no answer to Plan within 500ms; the process was stopped; raise planner.deadline, or look for what holds it up in its log"},
+		"hangs":      {sampling.Timeout, "planner hangs: TIMEOUT: no answer to Plan within 1s; the process was stopped; raise planner.deadline, or look for what holds it up in its log"},
 		"dies":       {sampling.Crashed, "planner dies: CRASHED: the process exited with status 4 during Plan; *"},
 		"few-rows":   {sampling.ContractViolation, "planner few-rows: CONTRACT_VIOLATION: 0 decisions, expected 2, one per row of the step; the plugin breaks the protocol; report it to its author"},
 		"nan-metric": {sampling.ContractViolation, "planner nan-metric, row 1 of the step: CONTRACT_VIOLATION: metric gain is NaN, expected a finite number; *"},
@@ -156,7 +156,11 @@ func TestFaultsInPlan(t *testing.T) {
 			"MDMHOST_LIFELINE_FD=3 MDMHOST_SHARED_FD=4 MDMHOST_PLUGIN=* PLUGIN_*"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, planner := started(t, supervise.Spec{Name: name, Deadlines: supervise.Deadlines{Call: 500 * time.Millisecond, Raise: "raise planner.deadline"}})
+			deadlines := supervise.Deadlines{Raise: "raise planner.deadline"}
+			if c.code == sampling.Timeout {
+				deadlines.Call = time.Second
+			}
+			_, planner := started(t, supervise.Spec{Name: name, Deadlines: deadlines})
 			_, err := plan(planner, step())
 			check(t, err, c.code, c.want)
 			if name == "environment" && strings.Contains(err.Error(), "PATH=") {
@@ -174,10 +178,10 @@ func TestFaultsInPlan(t *testing.T) {
 }
 
 func TestAStoppedPluginIsKilled(t *testing.T) {
-	p, planner := started(t, supervise.Spec{Name: "calm", Deadlines: supervise.Deadlines{Call: 500 * time.Millisecond}})
+	p, planner := started(t, supervise.Spec{Name: "calm", Deadlines: supervise.Deadlines{Call: time.Second}})
 	stop(t, p.Pid())
 	_, err := plan(planner, step())
-	check(t, err, sampling.Timeout, "planner calm: TIMEOUT: no answer to Plan within 500ms; *")
+	check(t, err, sampling.Timeout, "planner calm: TIMEOUT: no answer to Plan within 1s; *")
 }
 
 func TestAStoppedPluginIsClosed(t *testing.T) {
