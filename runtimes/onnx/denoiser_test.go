@@ -191,6 +191,21 @@ func TestBuffersAreReused(t *testing.T) {
 	}
 }
 
+// Buffers that are V wide are shared by all sizes and grow with them.
+func TestWideBuffersGrow(t *testing.T) {
+	const v, l = 17, 9
+	rng := rand.New(rand.NewPCG(6, 6))
+	table := tableOf(l, v, rng)
+	head := sampling.Head{Draw: sampling.DrawGumbel, Needs: sampling.Needs{Logits: true, TopK: 2}}
+	d := open(t, onnx.Model{Name: "table", Data: tableModel(table, v)}, onnx.Options{}, head)
+	for _, b := range []int{1, 3, 2, 40, 1} {
+		checkHead(t, d, head, table, b, l, v, func(int) sampling.Params { return sampling.Params{Temperature: 1, TopP: 1} }, rng)
+		if got := runOf(t, d).Logits; len(got) != b*l*v || !same(got[len(got)-1], table[len(table)-1], 0) {
+			t.Errorf("batch %d: %d logits", b, len(got))
+		}
+	}
+}
+
 func TestAllocationsDoNotGrowWithV(t *testing.T) {
 	count := func(v int) float64 {
 		d := open(t, onnx.Model{Name: "embed", Data: embedModel(20, 4, v)}, onnx.Options{Threads: 1}, sampling.Head{Needs: allNeeds})
