@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/model"
 )
 
 func newConfig() *cobra.Command {
@@ -26,6 +27,9 @@ func newConfigPrint() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if cfg, err = withModel(cfg); err != nil {
+			return err
+		}
 		if *asJSON {
 			return printJSON(c, entries(cfg))
 		}
@@ -37,9 +41,7 @@ func newConfigPrint() *cobra.Command {
 				value, origin = "-", "not given"
 			case config.Text:
 				value = fmt.Sprintf("%q", string(v))
-			case []int32:
-				value = fmt.Sprint(v)
-			case uint64:
+			case []int32, []string, uint64:
 				value = fmt.Sprint(v)
 			}
 			if e.Note != "" {
@@ -50,6 +52,21 @@ func newConfigPrint() *cobra.Command {
 		return w.Flush()
 	}
 	return c
+}
+
+// withModel adds what the model itself sets.
+func withModel(cfg *config.Config) (*config.Config, error) {
+	if err := findModel(cfg); err != nil {
+		return nil, err
+	}
+	m, err := model.Open(cfg.Model)
+	if err != nil {
+		return nil, err
+	}
+	if m.GenerationConfig == nil {
+		return cfg, nil
+	}
+	return cfg.WithModel(m.Name+"/generation_config.json", m.GenerationConfig)
 }
 
 // entry is one setting in JSON.

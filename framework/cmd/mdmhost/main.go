@@ -32,7 +32,6 @@ func run(args []string) int {
 		case first := <-signals:
 			interrupted <- first.(syscall.Signal)
 			cancel()
-			fmt.Fprintln(os.Stderr, "mdmhost: stopping; finished rows are kept. Again to stop at once.")
 		case <-ctx.Done():
 			return
 		}

@@ -30,7 +30,7 @@ var words = map[string]string{"model": "NAME|DIR", "prompt": "TEXT", "infill": "
 // newSettings adds --config, --set and the flags of the given names to a command.
 func newSettings(c *cobra.Command, names ...string) *settings {
 	s := &settings{}
-	c.Flags().StringVar(&s.file, "config", "", "file of settings, or the name of a preset (environment: MDMHOST_CONFIG)")
+	c.Flags().StringVar(&s.file, "config", "", "`FILE` of settings, or the name of a preset (environment: MDMHOST_CONFIG)")
 	c.Flags().Var(&assign{s}, "set", "one setting, such as planner.gamma=0.2; may be given again")
 	for _, name := range names {
 		key := name

@@ -50,30 +50,27 @@ func Run(ctx context.Context, h *host.Host, rows []sampling.Request, notes []str
 	if err := j.identify(); err != nil {
 		return err
 	}
-	screen := onTerminal(s.Err)
+	live := j.cfg.Watch && onTerminal(s.Err)
 	held := &bytes.Buffer{} // answers that would tear the live canvas of the same terminal
 	out := io.Writer(s.Out)
-	if j.cfg.Watch && screen && onTerminal(s.Out) {
+	if live && onTerminal(s.Out) {
 		out = held
 	}
 	if j.writer, err = j.openWriter(out); err != nil {
 		return err
 	}
-	watchers, err := j.watchers(s, screen)
+	trace, err := j.openTrace()
 	if err != nil {
 		return errors.Join(err, j.writer.Close())
 	}
-	var observers []sampling.Observer
-	for _, w := range watchers {
-		observers = append(observers, w)
-	}
-	accounts, err := h.Sample(ctx, len(rows), j.waiting(), j.sink, observers...)
+	screen := j.screen(s)
+	stopping := context.AfterFunc(ctx, func() { screen.Say("mdmhost: stopping; finished rows are kept. Again to stop at once.") })
+	accounts, err := h.Sample(ctx, len(rows), j.waiting(), j.sink, append(trace.observers(), screen)...)
+	stopping()
 	if j.sunk != nil {
 		err = j.sunk // its own words, instead of what the sampler made of it
 	}
-	for _, w := range slices.Backward(watchers) {
-		err = errors.Join(err, w.Close())
-	}
+	err = errors.Join(err, screen.Close(), trace.Close())
 	if closing := j.writer.Close(); j.sunk == nil {
 		err = errors.Join(err, closing)
 	}
@@ -124,23 +121,16 @@ func (j *job) digest() string {
 	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
-// watcher is an observer that must be closed.
-type watcher interface {
+// screen is what the user watches; other lines go through it, so as not to tear it.
+type screen interface {
 	sampling.Observer
+	Say(line string)
 	Close() error
 }
 
-func (j *job) watchers(s Streams, screen bool) ([]watcher, error) {
-	var out []watcher
-	if j.cfg.Trace != "" {
-		t, err := j.openTrace()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, t)
-	}
+func (j *job) screen(s Streams) screen {
 	if j.cfg.Watch {
-		return append(out, view.NewWatch(s.Err, screen, view.PieceOf(j.host.Model().Tokenizer))), nil
+		return view.NewWatch(s.Err, onTerminal(s.Err), view.PieceOf(j.host.Model().Tokenizer))
 	}
 	rows, blanks := 0, 0
 	for _, r := range j.rows {
@@ -149,8 +139,8 @@ func (j *job) watchers(s Streams, screen bool) ([]watcher, error) {
 		}
 	}
 	// A bar would tear answers that stream to the same terminal; they are progress enough.
-	bar := screen && (j.cfg.Out != "" || !onTerminal(s.Out))
-	return append(out, view.NewProgress(s.Err, bar, rows, blanks)), nil
+	bar := onTerminal(s.Err) && (j.cfg.Out != "" || !onTerminal(s.Out))
+	return view.NewProgress(s.Err, bar, rows, blanks)
 }
 
 // waiting yields the rows that have no answer yet.

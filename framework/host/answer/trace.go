@@ -15,7 +15,11 @@ type traceFile struct {
 	file *os.File
 }
 
+// openTrace opens --trace; nil, which may be used, when there is none.
 func (j *job) openTrace() (*traceFile, error) {
+	if j.cfg.Trace == "" {
+		return nil, nil
+	}
 	f, err := os.Create(j.cfg.Trace)
 	if err != nil {
 		return nil, &results.Refused{File: j.cfg.Trace, Reason: fmt.Sprintf("cannot take the trace: %v; name another file", err)}
@@ -25,8 +29,18 @@ func (j *job) openTrace() (*traceFile, error) {
 	}), f}, nil
 }
 
+func (t *traceFile) observers() []sampling.Observer {
+	if t == nil {
+		return nil
+	}
+	return []sampling.Observer{t}
+}
+
 // Close completes the file.
 func (t *traceFile) Close() error {
+	if t == nil {
+		return nil
+	}
 	if err := errors.Join(t.Flush(), t.file.Close()); err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}

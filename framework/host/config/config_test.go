@@ -141,8 +141,8 @@ runtime:
   mine.yaml:13: runtime.session_config.odd: expected a text or number for the session entry odd, found [1]
   MDMHOST_BACH: bach: unknown key; did you mean MDMHOST_BATCH?
   MDMHOST_SAMPLING__TOP_K: sampling.top_k: expected a whole number from 0, found "-1"
-  --set sampling.draw: sampling.draw: expected inverse_cdf or gumbel, found "gumble"; did you mean gumbel?
-  --set nothing.like.it.here: nothing.like.it.here: unknown key; ` + "`mdmhost config print`" + ` lists the keys
+  --set sampling.draw: expected inverse_cdf or gumbel, found "gumble"; did you mean gumbel?
+  --set nothing.like.it.here: unknown key; ` + "`mdmhost config print`" + ` lists the keys
   input: expected one of prompt, infill and prompts, found prompt (--prompt) and infill (--infill); leave one`
 	if err == nil {
 		t.Fatal("no error")

@@ -42,7 +42,7 @@ func TestOptionsOfTwoTypes(t *testing.T) {
 		}
 	}
 	_, err := config.ValidateOptions(schema, map[string]any{"most": math.Inf(1)}, where)
-	if want := `configuration: --set planner.most: planner.most: expected a finite number, found +Inf; where the option takes infinity, write it as the text "inf"`; err == nil || err.Error() != want {
+	if want := `configuration: --set planner.most: expected a finite number, found +Inf; where the option takes infinity, write it as the text "inf"`; err == nil || err.Error() != want {
 		t.Errorf("expected %q, found %v", want, err)
 	}
 }
@@ -52,15 +52,15 @@ func TestOptionsAllProblemsAtOnce(t *testing.T) {
 		"gama": config.Text("1"), "proxy": config.Text("entropie"), "k": config.Text("0"), "gamma": config.Text("much"),
 	}, where)
 	want := `configuration: 4 problems
-  --set planner.gama: planner.gama: unknown option; did you mean gamma?
-  --set planner.gamma: planner.gamma: got string, want number
-  --set planner.k: planner.k: minimum: got 0, want 1
-  --set planner.proxy: planner.proxy: value must be one of 'entropy', 'confidence', 'margin'`
+  --set planner.gama: unknown option; did you mean gamma?
+  --set planner.gamma: got string, want number
+  --set planner.k: minimum: got 0, want 1
+  --set planner.proxy: value must be one of 'entropy', 'confidence', 'margin'`
 	if err == nil || cmp.Diff(want, err.Error()) != "" {
 		t.Errorf("%v", err)
 	}
 	_, err = config.ValidateOptions("", map[string]any{"k": 1}, where)
-	if want := "configuration: --set planner.k: planner.k: unknown option; this plugin has no options"; err == nil || err.Error() != want {
+	if want := "configuration: --set planner.k: unknown option; this plugin has no options"; err == nil || err.Error() != want {
 		t.Errorf("expected %q, found %v", want, err)
 	}
 }

@@ -37,10 +37,15 @@ type Problem struct {
 	Text   string
 }
 
-// String reads "mine.yaml:3: steps: expected a whole number from 0, found many".
+// String reads "mine.yaml:3: steps: expected a whole number from 0, found many"; a flag that is spelt like the key stands
+// for both.
 func (p Problem) String() string {
+	key := p.Key
+	if strings.HasPrefix(p.Origin.Place, "--") && strings.HasSuffix(p.Origin.Place, key) {
+		key = ""
+	}
 	var parts []string
-	for _, s := range []string{p.Origin.Place, p.Key, p.Text} {
+	for _, s := range []string{p.Origin.Place, key, p.Text} {
 		if s != "" {
 			parts = append(parts, s)
 		}

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -28,8 +29,10 @@ type Progress struct {
 	done, opened, nfe int
 	parts             map[int64]*part // rows on their way
 	spoke             time.Time
-	screen            *mpb.Progress
-	bar               *mpb.Bar
+
+	mu     sync.Mutex    // guards the two below
+	screen *mpb.Progress // nil until the bar is worth showing, and after Close
+	bar    *mpb.Bar
 }
 
 // part is what a row on its way has contributed.
@@ -86,6 +89,8 @@ func (p *Progress) show() {
 			_, _ = fmt.Fprintln(p.out, p.line()) // a screen that went away stops no run
 		}
 	default:
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		if p.bar == nil {
 			p.open()
 		}
@@ -94,7 +99,7 @@ func (p *Progress) show() {
 }
 
 func (p *Progress) open() {
-	p.screen = mpb.New(mpb.WithOutput(p.out), mpb.WithWidth(40), mpb.WithRefreshRate(time.Second/framesPerSecond))
+	p.screen = mpb.New(mpb.WithOutput(p.out), mpb.WithAutoRefresh(), mpb.WithWidth(40), mpb.WithRefreshRate(time.Second/framesPerSecond))
 	p.bar = p.screen.AddBar(int64(max(p.positions, 1)),
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return "sampling " })),
 		mpb.AppendDecorators(decor.Percentage(decor.WCSyncSpace), decor.Name(" left "), decor.AverageETA(decor.ET_STYLE_GO)),
@@ -110,11 +115,25 @@ func perNFE(tokens, nfe int) string {
 	return fmt.Sprintf("%.2f tokens per NFE", float64(tokens)/float64(max(nfe, 1)))
 }
 
+// Say prints a line above the bar. It may be called from any goroutine.
+func (p *Progress) Say(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out io.Writer = p.out
+	if p.screen != nil {
+		out, line = p.screen, "\r"+line // the terminal may have echoed a key
+	}
+	_, _ = fmt.Fprintln(out, line)
+}
+
 // Close takes the bar off the screen.
 func (p *Progress) Close() error {
-	if p.bar != nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.screen != nil {
 		p.bar.Abort(true)
 		p.screen.Wait()
+		p.screen = nil
 	}
 	return nil
 }

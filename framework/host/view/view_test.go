@@ -62,12 +62,13 @@ func TestWatchPlain(t *testing.T) {
 	w.Admitted(frame)
 	w.Stepped(frame)
 	w.Stepped(frame) // too soon for another line
+	w.Say("hello")
 	w.Finished(sampling.Result{Index: 4, Tokens: []int32{0, 1, 1, 5, 8, 4, 0}, Finish: sampling.FinishComplete, Steps: 3, NFE: 3})
 	w.Finished(sampling.Result{Index: 99, Finish: sampling.FinishCancelled}) // never admitted
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := "row 4  step 2/3  nfe 2  CC░░)\nrow 4  complete  steps 3  nfe 3  CC=Ored)\n"
+	want := "row 4  step 2/3  nfe 2  CC░░)\nhello\nrow 4  complete  steps 3  nfe 3  CC=Ored)\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -124,8 +125,12 @@ func TestProgressBar(t *testing.T) {
 	p.Admitted(frames()[0])
 	p.Stepped(frames()[0])
 	p.Finished(sampling.Result{Index: 4, NFE: 3, Finish: sampling.FinishComplete})
+	p.Say("hello")
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "hello\n") {
+		t.Errorf("expected the line above the bar, found %q", b.String())
 	}
 	if p.opened != 2 || p.nfe != 3 || p.done != 1 {
 		t.Errorf("opened %d, nfe %d, done %d", p.opened, p.nfe, p.done)

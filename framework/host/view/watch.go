@@ -87,6 +87,15 @@ func (w *Watch) line(r *row) {
 	_, _ = fmt.Fprintln(w.out, r.draw(w.piece, Look{OneLine: true})) // a screen that went away stops no run
 }
 
+// Say prints a line above the canvas. It may be called from any goroutine.
+func (w *Watch) Say(line string) {
+	if w.program != nil {
+		w.program.Println(line)
+		return
+	}
+	_, _ = fmt.Fprintln(w.out, line)
+}
+
 // Close leaves the last state on the screen and gives the terminal back.
 func (w *Watch) Close() error {
 	if w.program == nil {
@@ -124,5 +133,6 @@ func (s screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 
 // View implements [tea.Model].
 func (s screen) View() tea.View {
-	return tea.NewView(s.watch.canvas.draw(s.watch.piece, Look{Width: s.width, Height: max(s.height-1, 0), Styled: true}) + "\n")
+	// A full last column leaves the cursor where terminals disagree.
+	return tea.NewView(s.watch.canvas.draw(s.watch.piece, Look{Width: max(s.width-1, 0), Height: max(s.height-1, 0), Styled: true}) + "\n")
 }
