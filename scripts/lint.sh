@@ -17,7 +17,7 @@ formatted() {
     files=$(sources -z '*.go' | xargs -0 gofmt -l)
     [[ -z $files ]] || { printf 'not formatted, run ./dev fmt:\n%s\n' "$files" && return 1; }
 }
-in_module() { (cd "$1" && shift && "$@"); }
+tidy() { (cd "$1" && go mod tidy -diff) || { echo "not tidy, run go mod tidy in $1" && return 1; }; }
 staticcheck() { go tool -modfile=tools/go.mod staticcheck "$@"; }
 
 check "gofmt" formatted
@@ -27,7 +27,7 @@ check "staticcheck" staticcheck ./...
 check "staticcheck, tag tokenizers" staticcheck -tags tokenizers ./...
 for manifest in $(sources '*go.mod'); do
     module=$(dirname "$manifest")
-    check "go mod tidy, $module" in_module "$module" go mod tidy -diff
+    check "go mod tidy, $module" tidy "$module"
 done
 check "generated code is fresh" plugins/proto/check.sh
 
