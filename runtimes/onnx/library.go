@@ -21,8 +21,8 @@ const Version = "1.31.1"
 // LibraryVariable is the environment variable that names the library.
 const LibraryVariable = "ONNXRUNTIME_SHARED_LIBRARY_PATH"
 
-// Requirement is what a library must be, for messages.
-var Requirement = fmt.Sprintf("1.%d", capi.API)
+// requirement is what a library must be, for messages.
+var requirement = fmt.Sprintf("1.%d", capi.API)
 
 // FindLibrary returns the path of the ONNX Runtime library: path if it is given, the environment variable
 // ONNXRUNTIME_SHARED_LIBRARY_PATH, the folder of Install, then third_party/ort beside the program or its parent folder, in the
@@ -165,7 +165,7 @@ func openLibrary(path string) (*capi.Library, error) {
 	library, err := capi.Open(path)
 	switch {
 	case errors.Is(err, capi.ErrTooOld):
-		return nil, fmt.Errorf("%s is ONNX Runtime %s, this build needs %s or newer; run `mdmhost runtime install`, or name a newer library in %s", path, library.Version, Requirement, LibraryVariable)
+		return nil, fmt.Errorf("%s is ONNX Runtime %s, this build needs %s or newer; run `mdmhost runtime install`, or name a newer library in %s", path, library.Version, requirement, LibraryVariable)
 	case err != nil:
 		return nil, fmt.Errorf("%s: cannot be loaded as ONNX Runtime: %w; run `mdmhost runtime install` for one that can", path, err)
 	}

@@ -161,7 +161,8 @@ func (d *Denoiser) Notes() []string { return d.notes }
 // Version is that of the ONNX Runtime library in use.
 func (d *Denoiser) Version() string { return d.library.Version }
 
-// Close ends a run in progress and frees session and buffers. It may be called more than once and from any goroutine.
+// Close ends a run in progress and frees session and buffers, so that batches and statistics handed out before must not be
+// touched any more. It may be called more than once and from any goroutine.
 func (d *Denoiser) Close() error {
 	if !d.closed.CompareAndSwap(false, true) {
 		return nil
