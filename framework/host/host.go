@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sync/errgroup"
@@ -100,10 +101,16 @@ func (h *Host) start(ctx context.Context) error {
 	if h.planner.needs, err = h.planner.plugin.Start(ctx, run); err != nil {
 		return err
 	}
+	if err := refuse("planner "+h.planner.name, h.planner.needs, &run.Capabilities); err != nil {
+		return err
+	}
 	if run.Options, err = json.Marshal(driving); err != nil {
 		return err
 	}
 	if h.sampler.needs, err = h.sampler.plugin.Start(ctx, run); err != nil {
+		return err
+	}
+	if err := refuse("sampler "+h.sampler.name, h.sampler.needs, &run.Capabilities); err != nil {
 		return err
 	}
 	head, err := h.head()
@@ -111,6 +118,17 @@ func (h *Host) start(ctx context.Context) error {
 		return err
 	}
 	return h.denoiser.Configure(ctx, head)
+}
+
+// refuse ends the start when a plugin's options need what the runtime cannot serve.
+func refuse(who string, needs sampling.Needs, caps *sampling.Capabilities) error {
+	missing := caps.Missing(needs)
+	if len(missing) == 0 {
+		return nil
+	}
+	return &sampling.Error{Code: sampling.InvalidConfig, Object: who,
+		Problem: fmt.Sprintf("needs %s, which runtime %s/%s cannot serve", strings.Join(missing, ", "), caps.Runtime, caps.Provider),
+		Hint:    "choose other options of it, another plugin or another runtime"}
 }
 
 // head is the union of what the parts need, with the model's suppressed tokens.

@@ -1,6 +1,10 @@
 package sampling
 
-import "context"
+import (
+	"context"
+	"slices"
+	"strings"
+)
 
 // Kind says what a plugin is.
 type Kind string
@@ -37,6 +41,20 @@ type Capabilities struct {
 	V           int   // width of the logits
 	Runtime     string
 	Provider    string // the provider that runs, such as "cpu"
+}
+
+// Missing returns the names of what needs asks for and the runtime cannot serve. Noise is the host's and always there.
+func (c *Capabilities) Missing(needs Needs) []string {
+	name := func(s string) string {
+		s, _, _ = strings.Cut(s, "(")
+		return s
+	}
+	served := map[string]bool{"uniform": true, "gumbel": true, "kl_prev": c.State && c.Serves.KLPrev, "vocab_dot": len(needs.VocabDot) <= c.VocabDots}
+	for _, s := range c.Serves.List() {
+		served[name(s)] = name(s) != "kl_prev" || c.State
+	}
+	served["topk"] = needs.TopK <= c.Serves.TopK
+	return slices.DeleteFunc(needs.List(), func(s string) bool { return served[name(s)] })
 }
 
 // Run is what a plugin learns when a run starts.

@@ -11,7 +11,7 @@ func RowsToProto(rows []sampling.RowState) *pb.RowStates {
 	for i, r := range rows {
 		m := &values[i]
 		m.Slot, m.Index, m.Step, m.Steps = int32(r.Slot), r.Index, int32(r.Step), int32(r.Steps)
-		m.Blanks, m.Masked, m.Length, m.Done = int32(r.Blanks), int32(r.Masked), int32(r.Length), r.Done
+		m.Blanks, m.Masked, m.Length, m.NextT, m.Done = int32(r.Blanks), int32(r.Masked), int32(r.Length), r.NextT, r.Done
 		out[i] = m
 	}
 	return &pb.RowStates{Rows: out}
@@ -23,7 +23,7 @@ func RowsFromProto(m *pb.RowStates, out []sampling.RowState) []sampling.RowState
 	for _, r := range m.GetRows() {
 		out = append(out, sampling.RowState{
 			Slot: int(r.GetSlot()), Index: r.GetIndex(), Step: int(r.GetStep()), Steps: int(r.GetSteps()),
-			Blanks: int(r.GetBlanks()), Masked: int(r.GetMasked()), Length: int(r.GetLength()), Done: r.GetDone(),
+			Blanks: int(r.GetBlanks()), Masked: int(r.GetMasked()), Length: int(r.GetLength()), NextT: r.GetNextT(), Done: r.GetDone(),
 		})
 	}
 	return out

@@ -1544,6 +1544,7 @@ type RowState struct {
 	Masked        int32                  `protobuf:"varint,6,opt,name=masked,proto3" json:"masked,omitempty"` // masked now
 	Length        int32                  `protobuf:"varint,7,opt,name=length,proto3" json:"length,omitempty"`
 	Done          bool                   `protobuf:"varint,8,opt,name=done,proto3" json:"done,omitempty"`
+	NextT         float64                `protobuf:"fixed64,9,opt,name=next_t,json=nextT,proto3" json:"next_t,omitempty"` // 0, or the time that the planner asked the row to go on from
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1632,6 +1633,13 @@ func (x *RowState) GetDone() bool {
 		return x.Done
 	}
 	return false
+}
+
+func (x *RowState) GetNextT() float64 {
+	if x != nil {
+		return x.NextT
+	}
+	return 0
 }
 
 type RowStates struct {
@@ -2139,7 +2147,7 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\tdecisions\x18\x01 \x03(\v2\x14.mdmhost.v1.DecisionR\tdecisions\")\n" +
 	"\rSampleRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\rR\asession\"\r\n" +
-	"\vSampleReply\"\xba\x01\n" +
+	"\vSampleReply\"\xd1\x01\n" +
 	"\bRowState\x12\x12\n" +
 	"\x04slot\x18\x01 \x01(\x05R\x04slot\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x03R\x05index\x12\x12\n" +
@@ -2148,7 +2156,8 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\x06blanks\x18\x05 \x01(\x05R\x06blanks\x12\x16\n" +
 	"\x06masked\x18\x06 \x01(\x05R\x06masked\x12\x16\n" +
 	"\x06length\x18\a \x01(\x05R\x06length\x12\x12\n" +
-	"\x04done\x18\b \x01(\bR\x04done\"5\n" +
+	"\x04done\x18\b \x01(\bR\x04done\x12\x15\n" +
+	"\x06next_t\x18\t \x01(\x01R\x05nextT\"5\n" +
 	"\tRowStates\x12(\n" +
 	"\x04rows\x18\x01 \x03(\v2\x14.mdmhost.v1.RowStateR\x04rows\"k\n" +
 	"\aAdvance\x12\x12\n" +
