@@ -20,6 +20,7 @@ func (h *Host) openRuntime(ctx context.Context) error {
 	}
 	d, err := onnx.Open(ctx, source, onnx.Options{
 		Library: r.Library, Provider: r.Provider, Device: r.Device, Threads: r.Threads, Head: head, SessionConfig: r.SessionConfig,
+		LibraryDirs: r.LibraryDirs, Optimize: r.Optimize, NoArena: !r.Arena, Warmup: r.Warmup,
 		LogitsMemory: func(bytes int) ([]float32, error) { return h.memory.Floats((bytes + 3) / 4) },
 	})
 	if err != nil {
