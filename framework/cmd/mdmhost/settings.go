@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/mdmhost/mdmhost/framework/host"
@@ -60,7 +61,10 @@ func (s *settings) load() (*config.Config, error) {
 }
 
 // options are what the configuration says to the host besides its parts.
-func options(cfg *config.Config) host.Options { return host.Options{Deadlines: deadlines(cfg)} }
+func options(cfg *config.Config) host.Options {
+	log := hclog.New(&hclog.LoggerOptions{Name: "plugin", Level: hclog.LevelFromString(cfg.Plugins.Log), Output: os.Stderr})
+	return host.Options{Deadlines: deadlines(cfg), Logger: log}
+}
 
 // deadlines bound how long plugins may take.
 func deadlines(cfg *config.Config) supervise.Deadlines {

@@ -58,10 +58,11 @@ type Part struct {
 	Options map[string]any `koanf:",remain"`
 }
 
-// Plugins bounds how long plugins may take, in seconds.
+// Plugins bounds how long plugins may take, in seconds, and what is shown of their logs.
 type Plugins struct {
 	StartTimeout float64 `koanf:"start_timeout"` // from launch to the first word
 	CallTimeout  float64 `koanf:"call_timeout"`  // for one answer
+	Log          string  `koanf:"log"`           // the least level that is shown of what plugins log
 }
 
 // Sampling says how tokens are drawn.

@@ -69,7 +69,7 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 	values := map[string]string{
 		"model": "m", "runtime.kind": "onnx", "runtime.provider": "auto", "runtime.threads": "2", "runtime.device": "1",
 		"runtime.library": "lib", "runtime.head": "go", "runtime.library_dirs": "/a:/b", "runtime.optimize": "off", "runtime.arena": "false",
-		"runtime.warmup": "true", "plugins.start_timeout": "1.5", "plugins.call_timeout": "2", "planner.name": "eb", "sampler.name": "other",
+		"runtime.warmup": "true", "plugins.start_timeout": "1.5", "plugins.call_timeout": "2", "plugins.log": "info", "planner.name": "eb", "sampler.name": "other",
 		"sampling.temperature": "0.7", "sampling.top_k": "5", "sampling.top_p": "0.9", "sampling.min_p": "0.1",
 		"sampling.suppress_tokens": "[3, 4]", "sampling.draw": "gumbel", "num": "2", "batch": "3", "steps": "4", "length": "5",
 		"seed": "18446744073709551615", "prompt": "p", "format": "jsonl", "details": "true", "out": "o", "overwrite": "true",
@@ -91,7 +91,7 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 		Model: "m", Runtime: config.Runtime{Kind: "onnx", Provider: "auto", Threads: 2, Device: 1, Library: "lib", Head: "go",
 			LibraryDirs: []string{"/a", "/b"}, Optimize: "off", Warmup: true,
 			SessionConfig: map[string]string{"session.intra_op.allow_spinning": "1"}},
-		Plugins:  config.Plugins{StartTimeout: 1.5, CallTimeout: 2},
+		Plugins:  config.Plugins{StartTimeout: 1.5, CallTimeout: 2, Log: "info"},
 		Planner:  config.Part{Name: "eb", Options: map[string]any{"gamma": config.Text("0.2")}},
 		Sampler:  config.Part{Name: "other"},
 		Sampling: config.Sampling{Temperature: 0.7, TopK: 5, TopP: 0.9, MinP: 0.1, SuppressTokens: []int32{3, 4}, Draw: "gumbel"},

@@ -35,6 +35,7 @@ var Keys = []Key{
 	{Name: "sampler.name", Kind: String, Default: "masked", Help: "sampler: the name of an installed one or the path of a binary"},
 	{Name: "plugins.start_timeout", Kind: Float, Default: 10.0, Min: at(0), Above: true, Max: at(3600), Help: "seconds that a plugin may take to start"},
 	{Name: "plugins.call_timeout", Kind: Float, Default: 30.0, Min: at(0), Above: true, Max: at(86400), Help: "seconds that a plugin may take for one answer"},
+	{Name: "plugins.log", Kind: String, Default: "warn", Enum: []string{"off", "error", "warn", "info", "debug"}, Help: "least level shown of what plugins log; debug shows what they print, too"},
 	{Name: "sampling.temperature", Kind: Float, Default: 1.0, Min: at(0), Help: "temperature of the draw (0: the most probable token)"},
 	{Name: "sampling.top_k", Kind: Int, Default: 0, Min: at(0), Help: "draw from the k most probable tokens (0: all)"},
 	{Name: "sampling.top_p", Kind: Float, Default: 1.0, Min: at(0), Above: true, Max: at(1), Help: "draw from the smallest set of tokens with this probability (1: all)"},

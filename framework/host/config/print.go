@@ -50,7 +50,7 @@ func (c *Config) values() map[string]any {
 		"runtime.threads": c.Runtime.Threads, "runtime.device": c.Runtime.Device, "runtime.library": c.Runtime.Library,
 		"runtime.library_dirs": c.Runtime.LibraryDirs, "runtime.head": c.Runtime.Head, "runtime.optimize": c.Runtime.Optimize,
 		"runtime.arena": c.Runtime.Arena, "runtime.warmup": c.Runtime.Warmup,
-		"plugins.start_timeout": c.Plugins.StartTimeout, "plugins.call_timeout": c.Plugins.CallTimeout, "planner.name": c.Planner.Name, "sampler.name": c.Sampler.Name,
+		"plugins.start_timeout": c.Plugins.StartTimeout, "plugins.call_timeout": c.Plugins.CallTimeout, "plugins.log": c.Plugins.Log, "planner.name": c.Planner.Name, "sampler.name": c.Sampler.Name,
 		"sampling.temperature": c.Sampling.Temperature, "sampling.top_k": c.Sampling.TopK, "sampling.top_p": c.Sampling.TopP,
 		"sampling.min_p": c.Sampling.MinP, "sampling.suppress_tokens": c.Sampling.SuppressTokens, "sampling.draw": c.Sampling.Draw,
 		"num": c.Num, "batch": c.Batch, "steps": c.Steps, "length": c.Length, "prompt": c.Prompt, "infill": c.Infill,
