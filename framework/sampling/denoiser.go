@@ -37,6 +37,8 @@ type Batch struct {
 	Time      []float32 // [B] only read by models with a time input
 	Active    []uint8   // [B, L] 1 = statistics wanted; elsewhere the results are undefined
 	Params    []Params  // [B]
+	Slots     []int32   // [B] where each row lives in the run's batch: the key of statistics with memory (kl_prev)
+	Fresh     []uint8   // [B] 1 = the row is new in its slot, whose memory is forgotten
 	Uniform   []float64 // [B, L] the draw's noise, in (0, 1); not read at temperature 0
 	Gumbel    []float64 // [B, L, V] with DrawGumbel, else nil
 }

@@ -366,3 +366,25 @@ func TestTraceReplays(t *testing.T) {
 		t.Errorf("the trace is not the run:\n%s", d)
 	}
 }
+
+// Every pass tells the runtime which slot a row lives in and when the slot holds a new row.
+func TestSlotsKeyTheRuntimesMemory(t *testing.T) {
+	d := &goDenoiser{v: 4, logits: hashLogits(4)}
+	var slots [][]int32
+	var fresh [][]uint8
+	d.seen = func(b *sampling.Batch) {
+		slots, fresh = append(slots, slices.Clone(b.Slots)), append(fresh, slices.Clone(b.Fresh))
+	}
+	_, _, err := run{denoiser: d, plan: leftmost, rows: 2, requests: []sampling.Request{
+		{Index: 0, Tokens: []int32{3, 3, 3}}, {Index: 1, Tokens: []int32{0, 3, 0}}, {Index: 2, Tokens: []int32{3, 3, 0}},
+	}}.do(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]int32{{0, 1}, {0, 1}, {0, 1}}, slots); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([][]uint8{{1, 1}, {0, 1}, {0, 0}}, fresh); diff != "" {
+		t.Error(diff)
+	}
+}

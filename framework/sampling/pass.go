@@ -87,7 +87,10 @@ func (l *Loop) fill(length int) error {
 		for j := len(c.tokens); j < length; j++ {
 			tokens[j], attention[j] = int64(l.PadID), 0
 		}
-		b.Params[i] = c.request.Params
+		b.Params[i], b.Slots[i], b.Fresh[i] = c.request.Params, int32(a.Slot), 0
+		if c.nfe == 0 {
+			b.Fresh[i] = 1
+		}
 		if b.Time != nil {
 			b.Time[i] = float32(a.T)
 		}

@@ -125,7 +125,7 @@ func (all *shapes) build(d *Denoiser, b, l int) (*shape, error) {
 	n, v, h := b*l, d.model.V, d.head
 	var a allocation
 	s.batch = sampling.Batch{B: b, L: l, Tokens: alloc[int64](&a, s, n), Attention: alloc[int64](&a, s, n), Active: alloc[uint8](&a, s, n),
-		Params: alloc[sampling.Params](&a, s, b), Uniform: alloc[float64](&a, s, n)}
+		Params: alloc[sampling.Params](&a, s, b), Slots: alloc[int32](&a, s, b), Fresh: alloc[uint8](&a, s, b), Uniform: alloc[float64](&a, s, n)}
 	if d.ports.time {
 		s.batch.Time = alloc[float32](&a, s, b)
 	}
