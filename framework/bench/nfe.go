@@ -8,8 +8,11 @@ import (
 	"path/filepath"
 )
 
-// steps is how many forward passes a measurement of a loop takes: few, so that the turns are short.
-const steps = 4
+// sizes are those of every comparison: the forward passes of one measurement are few, so that turns are short, and more
+// where they are quick, so that the start of a run weighs as little as it does for users.
+func sizes(threads int) []size {
+	return []size{{1, 64, threads, 16}, {8, 64, threads, 8}, {1, 256, threads, 8}, {8, 256, threads, 4}}
+}
 
 // nfe compares milliseconds per forward pass, statistics, planner call and canvas included.
 func (b bench) nfe(ctx context.Context) (err error) {
@@ -43,7 +46,7 @@ func (b bench) nfe(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		for _, s := range []size{{1, 64, threads, steps}, {8, 64, threads, steps}, {1, 256, threads, steps}, {8, 256, threads, steps}} {
+		for _, s := range sizes(threads) {
 			if err := errors.Join(b.compare(ctx, s, ours, python, torch), ctx.Err()); err != nil {
 				return errors.Join(err, ours.Close())
 			}

@@ -30,7 +30,7 @@ func served() bool {
 // plugin compares the parts in processes of their own with the same parts in ours, and reports what a call to the planner
 // takes.
 func (b bench) plugin(ctx context.Context) (err error) {
-	s := size{8, 256, 1, steps}
+	s := sizes(1)[3] // B 8, L 256
 	outside, err := b.open(ctx, s.Threads, false)
 	if err != nil {
 		return err
