@@ -74,9 +74,9 @@ golden: peers-small
     @scripts/golden.sh '{{ peers }}'
 
 # Compare sampling with Python loops and the parts with each other; PyTorch takes part after `./dev peers`
-bench-sample *groups: build peers-small
+bench-sample *groups: build
+    @[[ -n "${MDMHOST_PEERS:-}" ]] || scripts/setup-peers.sh
     @go run -tags tokenizers ./framework/bench "$@"
-    @go test -tags tokenizers -run '^$' -bench . ./runtimes/onnx | grep -o 'ratio .*'
 
 # Remove everything that set-up and build made, except .peers
 clean:
