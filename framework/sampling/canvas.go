@@ -15,6 +15,7 @@ type canvas struct {
 	blanks  int     // positions blank at the start
 	masked  int     // positions masked now
 	step    int     // steps done
+	passAt  int     // steps done before the last pass
 	steps   int
 	nextT   float64
 	nfe     int

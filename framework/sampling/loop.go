@@ -190,18 +190,41 @@ func (l *Loop) Abort(cause error) error {
 func (l *Loop) Advance(ctx context.Context, rows []Advance) ([]RowState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.denoise(ctx, rows, &l.PlannerNeeds); err != nil {
-		return nil, err
-	}
-	if len(l.pass.step.Rows) > 0 {
-		if err := l.plan(ctx); err != nil {
+	for more := true; more; {
+		if err := l.denoise(ctx, rows, &l.PlannerNeeds); err != nil {
 			return nil, err
 		}
-		if err := l.apply("planner "+l.PlannerName, l.pass.decisions); err != nil {
-			return nil, err
+		if len(l.pass.step.Rows) > 0 {
+			if err := l.plan(ctx); err != nil {
+				return nil, err
+			}
+			if err := l.apply("planner "+l.PlannerName, l.pass.decisions); err != nil {
+				return nil, err
+			}
 		}
+		rows, more = l.ahead()
 	}
-	return l.states(rows), nil
+	return l.states(l.pass.asked), nil
+}
+
+// ahead returns the next step of every row of the last pass, and whether all of them have one.
+func (l *Loop) ahead() ([]Advance, bool) {
+	next := l.pass.next[:0]
+	for _, a := range l.pass.asked {
+		c := l.slots[a.Slot]
+		taken := c.step - c.passAt // more than one where the planner skipped empty steps
+		if c.finish != "" || c.nextT != 0 || taken < 1 || taken > len(a.Ahead) {
+			return nil, false
+		}
+		from := Time{a.S, a.AlphaS}
+		if taken > 1 {
+			from = a.Ahead[taken-2]
+		}
+		to := a.Ahead[taken-1]
+		next = append(next, Advance{Slot: a.Slot, T: from.T, S: to.T, AlphaT: from.Alpha, AlphaS: to.Alpha, Ahead: a.Ahead[taken:]})
+	}
+	l.pass.next = next
+	return next, len(next) > 0
 }
 
 // Denoise implements [Session].

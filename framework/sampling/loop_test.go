@@ -388,3 +388,29 @@ func TestSlotsKeyTheRuntimesMemory(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// The host takes the steps ahead by itself, at the times of the linear grid, over skipped steps and beside other rows.
+func TestTimesOfTheGrid(t *testing.T) {
+	seen := 0
+	plan := func(r *sampling.Row, d *sampling.Decision) {
+		n := float64(r.Steps)
+		want := [4]float64{1 - float64(r.Step)/n, 1 - float64(r.Step+1)/n, 1 - (1 - float64(r.Step)/n), 1 - (1 - float64(r.Step+1)/n)}
+		if got := [4]float64{r.T, r.S, r.AlphaT, r.AlphaS}; got != want {
+			t.Errorf("row %d, step %d of %d: times %v, want %v", r.Index, r.Step, r.Steps, got, want)
+		}
+		seen++
+		if r.Index == 1 {
+			d.ActedAs = min(r.Step+2, r.Steps-1)
+		}
+		leftmost(r, d)
+	}
+	_, acc, err := run{denoiser: &goDenoiser{v: 4, logits: hashLogits(4), pad: true}, plan: plan, rows: 2, requests: []sampling.Request{
+		{Index: 0, Tokens: []int32{3, 3, 3, 3, 3}}, {Index: 1, Tokens: []int32{3, 3, 3}, Steps: 9}, {Index: 2, Tokens: []int32{3, 3}},
+	}}.do(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen != 5+3+2 || acc.RowPasses != seen {
+		t.Errorf("%d decisions and %d row passes, want 10", seen, acc.RowPasses)
+	}
+}

@@ -11,6 +11,7 @@ import (
 // pass is the memory of one forward pass, reused by the next.
 type pass struct {
 	asked     []Advance // as the sampler gave them
+	next      []Advance // memory of the steps that the host takes by itself
 	live      []Advance // those that need a forward pass; row i of the batch is live[i]
 	stats     *Statistics
 	uniform   []float64 // [B, L] the planner's noise
@@ -36,6 +37,7 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 			return &Error{Code: ContractViolation, Object: "sampler", Problem: fmt.Sprintf("advances slot %d twice in one pass", r.Slot), Hint: "name each slot once"}
 		}
 		c := l.slots[r.Slot]
+		c.passAt = c.step
 		if c.finish != "" {
 			continue
 		}

@@ -95,7 +95,13 @@ type Advance struct {
 	Slot           int
 	T, S           float64
 	AlphaT, AlphaS float64
+	// Ahead are the times at which further steps end, in order: the one after this goes from S to Ahead[0]. With them
+	// the host goes on by itself, so that a step costs the sampler no call.
+	Ahead []Time
 }
+
+// Time is a point of the trajectory.
+type Time struct{ T, Alpha float64 }
 
 // Session is what the host offers to a sampler. A slot is valid from Admit until Emit.
 type Session interface {
@@ -103,7 +109,8 @@ type Session interface {
 	// slot in use means that the run is over.
 	Admit(ctx context.Context) ([]RowState, error)
 	// Advance runs one forward pass over the rows, has the planner decide, applies and returns the rows after the step.
-	// Statistics stay in the host. Rows with nothing to open run no forward pass.
+	// Statistics stay in the host. Rows with nothing to open run no forward pass. Where all rows look ahead, it takes
+	// further steps until one is done, has no time ahead any more, or its planner asked for another time.
 	Advance(ctx context.Context, rows []Advance) ([]RowState, error)
 	// Denoise runs one forward pass and returns the statistics that the sampler declared in Start.
 	Denoise(ctx context.Context, rows []Advance) (*Step, error)

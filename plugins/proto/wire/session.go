@@ -35,6 +35,9 @@ func AdvanceToProto(rows []sampling.Advance) *pb.AdvanceRequest {
 	for i, r := range rows {
 		m := &values[i]
 		m.Slot, m.T, m.S, m.AlphaT, m.AlphaS = int32(r.Slot), r.T, r.S, r.AlphaT, r.AlphaS
+		for _, at := range r.Ahead {
+			m.Ahead = append(m.Ahead, at.T, at.Alpha)
+		}
 		out[i] = m
 	}
 	return &pb.AdvanceRequest{Rows: out}
@@ -44,7 +47,11 @@ func AdvanceToProto(rows []sampling.Advance) *pb.AdvanceRequest {
 func AdvanceFromProto(m *pb.AdvanceRequest, out []sampling.Advance) []sampling.Advance {
 	out = out[:0]
 	for _, r := range m.GetRows() {
-		out = append(out, sampling.Advance{Slot: int(r.GetSlot()), T: r.GetT(), S: r.GetS(), AlphaT: r.GetAlphaT(), AlphaS: r.GetAlphaS()})
+		a := sampling.Advance{Slot: int(r.GetSlot()), T: r.GetT(), S: r.GetS(), AlphaT: r.GetAlphaT(), AlphaS: r.GetAlphaS()}
+		for at := r.GetAhead(); len(at) >= 2; at = at[2:] {
+			a.Ahead = append(a.Ahead, sampling.Time{T: at[0], Alpha: at[1]})
+		}
+		out = append(out, a)
 	}
 	return out
 }

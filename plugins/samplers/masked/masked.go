@@ -70,7 +70,7 @@ func (m *sampler) Sample(ctx context.Context, s sampling.Session) error {
 func (*sampler) End(context.Context) error { return nil }
 
 // advance places step i of n on the linear grid: t = 1 - i/n, s = 1 - (i+1)/n, and alpha = 1 - t for the linear
-// schedule (MD4, section 2). A planner that asked for another time is obeyed.
+// schedule (MD4, section 2), with all steps after it. A planner that asked for another time is obeyed for one step.
 func advance(r sampling.RowState) sampling.Advance {
 	n := float64(max(r.Steps, 1))
 	a := sampling.Advance{Slot: r.Slot, T: 1 - float64(r.Step)/n, S: 1 - float64(r.Step+1)/n}
@@ -80,5 +80,9 @@ func advance(r sampling.RowState) sampling.Advance {
 	}
 	a.S = max(a.S, 0)
 	a.AlphaT, a.AlphaS = 1-a.T, 1-a.S
+	for i := r.Step + 2; i <= r.Steps && r.NextT == 0; i++ {
+		t := 1 - float64(i)/n
+		a.Ahead = append(a.Ahead, sampling.Time{T: t, Alpha: 1 - t})
+	}
 	return a
 }

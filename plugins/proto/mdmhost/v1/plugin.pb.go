@@ -1694,6 +1694,7 @@ type Advance struct {
 	S             float64                `protobuf:"fixed64,3,opt,name=s,proto3" json:"s,omitempty"`
 	AlphaT        float64                `protobuf:"fixed64,4,opt,name=alpha_t,json=alphaT,proto3" json:"alpha_t,omitempty"`
 	AlphaS        float64                `protobuf:"fixed64,5,opt,name=alpha_s,json=alphaS,proto3" json:"alpha_s,omitempty"`
+	Ahead         []float64              `protobuf:"fixed64,6,rep,packed,name=ahead,proto3" json:"ahead,omitempty"` // (t, alpha) at the end of each further step; with them the host goes on by itself
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1761,6 +1762,13 @@ func (x *Advance) GetAlphaS() float64 {
 		return x.AlphaS
 	}
 	return 0
+}
+
+func (x *Advance) GetAhead() []float64 {
+	if x != nil {
+		return x.Ahead
+	}
+	return nil
 }
 
 type AdmitRequest struct {
@@ -2159,13 +2167,14 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\x04done\x18\b \x01(\bR\x04done\x12\x15\n" +
 	"\x06next_t\x18\t \x01(\x01R\x05nextT\"5\n" +
 	"\tRowStates\x12(\n" +
-	"\x04rows\x18\x01 \x03(\v2\x14.mdmhost.v1.RowStateR\x04rows\"k\n" +
+	"\x04rows\x18\x01 \x03(\v2\x14.mdmhost.v1.RowStateR\x04rows\"\x81\x01\n" +
 	"\aAdvance\x12\x12\n" +
 	"\x04slot\x18\x01 \x01(\x05R\x04slot\x12\f\n" +
 	"\x01t\x18\x02 \x01(\x01R\x01t\x12\f\n" +
 	"\x01s\x18\x03 \x01(\x01R\x01s\x12\x17\n" +
 	"\aalpha_t\x18\x04 \x01(\x01R\x06alphaT\x12\x17\n" +
-	"\aalpha_s\x18\x05 \x01(\x01R\x06alphaS\"\x0e\n" +
+	"\aalpha_s\x18\x05 \x01(\x01R\x06alphaS\x12\x14\n" +
+	"\x05ahead\x18\x06 \x03(\x01R\x05ahead\"\x0e\n" +
 	"\fAdmitRequest\"9\n" +
 	"\x0eAdvanceRequest\x12'\n" +
 	"\x04rows\x18\x01 \x03(\v2\x13.mdmhost.v1.AdvanceR\x04rows\"\x14\n" +
