@@ -62,7 +62,9 @@ func (s *settings) load() (*config.Config, error) {
 
 // options are what the configuration says to the host besides its parts.
 func options(cfg *config.Config) host.Options {
-	log := hclog.New(&hclog.LoggerOptions{Name: "plugin", Level: hclog.LevelFromString(cfg.Plugins.Log), Output: os.Stderr})
+	log := hclog.New(&hclog.LoggerOptions{Name: "plugin", Level: hclog.LevelFromString(cfg.Plugins.Log), Output: os.Stderr,
+		// A plugin's end is told by the error of the call that it breaks, or it was wanted.
+		Exclude: hclog.ExcludeByPrefix("plugin process exited").Exclude})
 	return host.Options{Deadlines: deadlines(cfg), Logger: log}
 }
 
