@@ -17,6 +17,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/mdmhost/mdmhost/framework/host"
 )
 
 // bench is what all measurements share.
@@ -28,9 +30,7 @@ type bench struct {
 }
 
 func main() {
-	if served() {
-		return
-	}
+	host.ServePlugin(os.Args)
 	b := bench{}
 	flag.StringVar(&b.model, "model", "../shared/models/rxnfp-bert", "`directory` of the model that is sampled from")
 	flag.StringVar(&b.binary, "binary", "bin/mdmhost", "the mdmhost whose start is measured")

@@ -5,27 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-
-	"github.com/mdmhost/mdmhost/framework/host/supervise"
-	"github.com/mdmhost/mdmhost/framework/sampling"
-	"github.com/mdmhost/mdmhost/planners"
-	"github.com/mdmhost/mdmhost/plugins/samplers"
-	"github.com/mdmhost/mdmhost/plugins/sdk"
 )
-
-// served tells whether the host had started this program as one of the plugins that are measured, and serves it.
-func served() bool {
-	switch args := os.Args[1:]; {
-	case slices.Equal(args, supervise.SelfArgs(sampling.KindPlanner, "confidence")):
-		sdk.Serve(planners.All()["confidence"]())
-	case slices.Equal(args, supervise.SelfArgs(sampling.KindSampler, "masked")):
-		sdk.ServeSampler(samplers.All()["masked"]())
-	default:
-		return false
-	}
-	return true
-}
 
 // plugin compares the parts in processes of their own with the same parts in ours, and reports what a call to the planner
 // takes.

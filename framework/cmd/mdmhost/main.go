@@ -9,12 +9,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/mdmhost/mdmhost/framework/host"
 )
 
 func main() {
-	if kind, name, ok := asPlugin(os.Args); ok {
-		os.Exit(servePlugin(kind, name))
-	}
+	host.ServePlugin(os.Args)
 	os.Exit(run(os.Args[1:]))
 }
 

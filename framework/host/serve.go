@@ -1,0 +1,38 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/mdmhost/mdmhost/framework/host/supervise"
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/planners"
+	"github.com/mdmhost/mdmhost/plugins/samplers"
+	"github.com/mdmhost/mdmhost/plugins/sdk"
+)
+
+// ServePlugin makes a program that opens hosts its own first-party plugins: main calls it first, with os.Args. When the
+// host started the program as a plugin, it serves that plugin until the host is done and ends the process; else it
+// returns at once.
+func ServePlugin(args []string) {
+	if len(args) < 3 || args[1] != supervise.SelfArgs("", "")[0] {
+		return
+	}
+	// A first-party plugin answers one call at a time in microseconds. With one processor an answer needs no second
+	// thread to wake up, which takes longer than the answer, and the denoiser keeps the others.
+	runtime.GOMAXPROCS(1)
+	kind, name := sampling.Kind(args[2]), args[len(args)-1]
+	planner, isPlanner := planners.All()[name]
+	sampler, isSampler := samplers.All()[name]
+	switch {
+	case kind == sampling.KindPlanner && isPlanner:
+		sdk.Serve(planner())
+	case kind == sampling.KindSampler && isSampler:
+		sdk.ServeSampler(sampler())
+	default:
+		fmt.Fprintf(os.Stderr, "%s: no %s %q in this program\n", args[0], kind, name)
+		os.Exit(2)
+	}
+	os.Exit(0)
+}
