@@ -300,3 +300,13 @@ func TestInstallExplainsItself(t *testing.T) {
 	}
 	contains(t, said.String(), "no network")
 }
+
+// Opening the library turns its reports to its maker off, unless the user decided otherwise.
+func TestNoTelemetry(t *testing.T) {
+	if r := onnx.Check(onnx.Options{}); r.Version == "" {
+		t.Fatalf("no library: %s", r)
+	}
+	if got := os.Getenv("ORT_DISABLE_TELEMETRY"); got != "1" {
+		t.Errorf("ORT_DISABLE_TELEMETRY is %q, want 1", got)
+	}
+}

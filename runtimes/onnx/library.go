@@ -153,11 +153,21 @@ func load(path string) (*capi.Library, error) {
 		return nil, err
 	}
 	ort.SetSharedLibraryPath(found)
+	quiet()
 	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
 		return nil, fmt.Errorf("%s: ONNX Runtime does not start: %w; try `mdmhost runtime check`", found, err)
 	}
 	env.library = library
 	return library, nil
+}
+
+// quiet keeps the library from reporting its use to its maker and from leaving an identifier in the folder for temporary
+// files: what people sample is nobody's business. Who wants it sets ORT_DISABLE_TELEMETRY=0.
+func quiet() {
+	const name = "ORT_DISABLE_TELEMETRY"
+	if _, set := os.LookupEnv(name); !set {
+		_ = os.Setenv(name, "1") // fails for malformed names only
+	}
 }
 
 // openLibrary turns the ways in which a file is no usable library into messages.
