@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,9 @@ func newSample() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if cfg, err = s.files(cfg); err != nil {
+			return err
+		}
 		return sample(c.Context(), cfg, c.InOrStdin())
 	}
 	return c
@@ -51,9 +55,6 @@ func sample(ctx context.Context, cfg *config.Config, stdin io.Reader) (err error
 		return err
 	}
 	if err := findModel(cfg); err != nil {
-		return err
-	}
-	if cfg, err = resumeSeed(cfg); err != nil {
 		return err
 	}
 	h, err := host.Open(ctx, cfg, options(cfg))
@@ -89,15 +90,11 @@ func questions(cfg *config.Config, stdin io.Reader) ([]results.Question, error) 
 	return nil, nil
 }
 
-// resumeSeed looks at the file for the answers before anything heavy starts, and takes the seed of the run that it
-// goes on with, unless the user gave one.
-func resumeSeed(cfg *config.Config) (*config.Config, error) {
-	if cfg.Out == "" {
-		return cfg, nil
-	}
-	seed, err := results.Peek(cfg.Out, cfg.Overwrite)
+// files checks the files of the run, and takes the seed of the run that it goes on with, unless the user gave one.
+func (s *settings) files(cfg *config.Config) (*config.Config, error) {
+	seed, err := answer.CheckFiles(cfg, cmp.Or(s.file, os.Getenv(config.EnvFile)))
 	if err != nil || seed == nil || cfg.Seed != nil {
 		return cfg, err
 	}
-	return cfg.With(config.Assignment{Key: "seed", Value: fmt.Sprint(*seed), Flag: cfg.Out + ".resume"})
+	return cfg.With(config.Assignment{Key: "seed", Value: fmt.Sprint(*seed), Flag: results.Journal(cfg.Out)})
 }

@@ -53,7 +53,7 @@ var Keys = []Key{
 	{Name: "format", Kind: String, Default: "text", Enum: []string{"text", "jsonl"}, Help: "form of the answers (default: jsonl when out ends in .jsonl, else text)"},
 	{Name: "details", Kind: Bool, Default: false, Help: "add step map, log-probabilities at opening and digests to JSON lines"},
 	{Name: "out", Kind: String, Default: "", Help: "file for the answers, resumed after an interruption (empty: standard output)"},
-	{Name: "overwrite", Kind: Bool, Default: false, Help: "replace the file for the answers instead of resuming or refusing"},
+	{Name: "overwrite", Kind: Bool, Default: false, Help: "replace the files for the answers and the trace instead of resuming or refusing"},
 	{Name: "trace", Kind: String, Default: "", Help: "file for the JSONL trace of every step"},
 	{Name: "watch", Kind: Bool, Default: false, Help: "show the canvas while it fills"},
 }

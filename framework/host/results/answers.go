@@ -49,7 +49,7 @@ func Peek(path string, overwrite bool) (seed *uint64, err error) {
 	head, _, err := readJournal(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && info.Size() > 0:
-		return nil, &Refused{path, "exists and is complete; name another file, or add --overwrite to replace it"}
+		return nil, &Refused{path, fmt.Sprintf("exists and has no journal (%s), so there is nothing to go on with; name another file, or add --overwrite to replace it", Journal(path))}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
@@ -213,7 +213,7 @@ func (a *answers) close(complete bool) error {
 	if a.journal != nil {
 		errs = append(errs, a.journal.Close())
 		if complete && errors.Join(errs...) == nil {
-			errs = append(errs, os.Remove(journalName(a.path)))
+			errs = append(errs, os.Remove(Journal(a.path)))
 		}
 	}
 	return errors.Join(append(errs, a.lock.Unlock())...)

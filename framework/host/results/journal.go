@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// The journal FILE.resume is JSON lines: a header, then every answer that FILE cannot hold yet. With text answers it
-// holds every row, since text alone does not tell where a row ends.
-func journalName(path string) string { return path + ".resume" }
+// Journal is the name of path's journal, FILE.resume: JSON lines with a header, then every answer that FILE cannot hold
+// yet. With text answers it holds every row, since text alone does not tell where a row ends.
+func Journal(path string) string { return path + ".resume" }
 
 type header struct {
 	Seed     uint64            `json:"seed"`
@@ -55,7 +55,7 @@ func orNothing(s string) string {
 // readJournal returns the header and the answers of path's journal. A record that was not written to its end is left out.
 func readJournal(path string) (header, map[int64]Row, error) {
 	rows := map[int64]Row{}
-	f, err := os.Open(journalName(path))
+	f, err := os.Open(Journal(path))
 	if err != nil {
 		return header{}, rows, err
 	}
@@ -74,17 +74,17 @@ func readJournal(path string) (header, map[int64]Row, error) {
 		}
 	})
 	if err != nil {
-		return header{}, nil, fmt.Errorf("%s: %w", journalName(path), err)
+		return header{}, nil, fmt.Errorf("%s: %w", Journal(path), err)
 	}
 	if head == nil || head.Rows < 0 {
-		return header{}, nil, &Refused{journalName(path), "is not the journal of an interrupted run; remove it, or name another file"}
+		return header{}, nil, &Refused{Journal(path), "is not the journal of an interrupted run; remove it, or name another file"}
 	}
 	return *head, rows, nil
 }
 
 // startJournal replaces path's journal in one go by one that holds rows, and returns it open for more.
 func startJournal(d disk, path string, head header, rows map[int64]Row) (*log, error) {
-	part := journalName(path) + ".part"
+	part := Journal(path) + ".part"
 	f, err := d.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func startJournal(d disk, path string, head header, rows map[int64]Row) (*log, e
 		err = f.Sync()
 	}
 	if err == nil {
-		err = os.Rename(part, journalName(path))
+		err = os.Rename(part, Journal(path))
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close(), os.Remove(part))

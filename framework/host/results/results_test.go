@@ -198,7 +198,7 @@ func TestRefusals(t *testing.T) {
 	if err := os.Remove(path + ".resume"); err != nil {
 		t.Fatal(err)
 	}
-	expect("complete", begin(options(JSONL)), "exists and is complete; name another file, or add --overwrite to replace it")
+	expect("complete", begin(options(JSONL)), "so there is nothing to go on with; name another file, or add --overwrite to replace it")
 	over := options(JSONL)
 	over.Overwrite = true
 	if err := begin(over); err != nil {
