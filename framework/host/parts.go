@@ -42,7 +42,7 @@ func openPart[P describer](ctx context.Context, o Options, kind sampling.Kind, n
 		names := slices.Sorted(maps.Keys(values))
 		return p, &sampling.Error{Code: sampling.InvalidConfig, Object: string(kind) + " " + name,
 			Problem: "no plugin of this name" + config.DidYouMean(name, names),
-			Hint:    fmt.Sprintf("there are %s; a binary of your own is named by its path, such as ./%s", strings.Join(names, ", "), name)}
+			Hint:    fmt.Sprintf("a binary of your own is named by its path, such as ./%s", name)}
 	case o.InProcess:
 		p.plugin = first()
 		desc, err := p.plugin.Describe(ctx)

@@ -14,6 +14,7 @@ type LoopConfig struct {
 	Denoiser     Denoiser // configured
 	Planner      Planner  // started
 	PlannerName  string   // for messages
+	SamplerName  string   // for messages
 	CanRemask    bool     // as the planner described itself
 	PlannerNeeds Needs
 	SamplerNeeds Needs
@@ -135,7 +136,7 @@ func (l *Loop) Emit(_ context.Context, slots []int) error {
 	defer l.mu.Unlock()
 	for _, s := range slots {
 		if s < 0 || s >= len(l.slots) || l.slots[s] == nil {
-			return fmt.Errorf("emit: slot %d is not in use", s)
+			return l.misuse(fmt.Sprintf("emits slot %d, which is not in use", s), slotsHint)
 		}
 		if err := l.emit(s); err != nil {
 			return err
@@ -190,6 +191,9 @@ func (l *Loop) Abort(cause error) error {
 func (l *Loop) Advance(ctx context.Context, rows []Advance) ([]RowState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.checkTimes(rows); err != nil {
+		return nil, err
+	}
 	for more := true; more; {
 		if err := l.denoise(ctx, rows, &l.PlannerNeeds); err != nil {
 			return nil, err
@@ -231,6 +235,9 @@ func (l *Loop) ahead() ([]Advance, bool) {
 func (l *Loop) Denoise(ctx context.Context, rows []Advance) (*Step, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.checkTimes(rows); err != nil {
+		return nil, err
+	}
 	if err := l.denoise(ctx, rows, &l.SamplerNeeds); err != nil {
 		return nil, err
 	}
@@ -253,9 +260,9 @@ func (l *Loop) Apply(_ context.Context, decisions []Decision) ([]RowState, error
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(decisions) != len(l.pass.step.Rows) {
-		return nil, &Error{Code: ContractViolation, Object: "sampler", Problem: fmt.Sprintf("%d decisions for %d rows", len(decisions), len(l.pass.step.Rows)), Hint: "give one per row of the last Denoise"}
+		return nil, l.misuse(fmt.Sprintf("applies %d decisions to %d rows", len(decisions), len(l.pass.step.Rows)), "give one per row of the last Denoise")
 	}
-	if err := l.apply("sampler", decisions); err != nil {
+	if err := l.apply(l.who(), decisions); err != nil {
 		return nil, err
 	}
 	return l.states(l.pass.asked), nil

@@ -31,10 +31,10 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 	length := 0
 	for _, r := range rows {
 		if r.Slot < 0 || r.Slot >= len(l.slots) || l.slots[r.Slot] == nil {
-			return &Error{Code: ContractViolation, Object: "sampler", Problem: fmt.Sprintf("advances slot %d, which is not in use", r.Slot), Hint: "use slots from Admit until Emit"}
+			return l.misuse(fmt.Sprintf("advances slot %d, which is not in use", r.Slot), slotsHint)
 		}
 		if slices.ContainsFunc(p.live, func(a Advance) bool { return a.Slot == r.Slot }) {
-			return &Error{Code: ContractViolation, Object: "sampler", Problem: fmt.Sprintf("advances slot %d twice in one pass", r.Slot), Hint: "name each slot once"}
+			return l.misuse(fmt.Sprintf("advances slot %d twice in one pass", r.Slot), "name each slot once")
 		}
 		c := l.slots[r.Slot]
 		c.passAt = c.step
@@ -147,16 +147,22 @@ func (l *Loop) dropFaulty() {
 			if q >= 0 || !l.wants(c.flags[j]) {
 				continue
 			}
-			what := "are NaN or infinite"
-			if q == FaultSuppressed {
-				what = "leave no token that may be written"
-			}
 			c.finish = FinishError
-			c.err = fmt.Errorf("row %d, step %d, position %d: the logits %s; check the model with another provider (--runtime cpu) and its suppressed tokens",
-				c.request.Index, c.step, j, what)
+			c.err = fmt.Errorf("row %d, step %d, position %d: the logits %s", c.request.Index, c.step, j, l.fault(q))
 			break
 		}
 	}
+}
+
+// fault says what is wrong with logits that gave no proposal, and what to do.
+func (l *Loop) fault(proposal int32) string {
+	switch {
+	case proposal == FaultSuppressed:
+		return "leave no token that may be written; shorten sampling.suppress_tokens"
+	case l.caps.Provider == "cpu":
+		return "are NaN or infinite; check the model: its ONNX file yields NaN or infinity for these tokens"
+	}
+	return "are NaN or infinite; check the model with --runtime cpu: if they are so there too, its ONNX file yields them for these tokens"
 }
 
 // lay points the rows of the step at the statistics that needs names.

@@ -30,7 +30,7 @@ func newBench() *cobra.Command {
 		if *rounds < 1 {
 			return usagef("--rounds: expected a whole number from 1, found %d", *rounds)
 		}
-		cfg, err := benchConfig(s)
+		cfg, err := benchConfig(c.Context(), s)
 		if err != nil {
 			return err
 		}
@@ -48,8 +48,8 @@ func newBench() *cobra.Command {
 }
 
 // benchConfig fills in what only a benchmark has defaults for: 8 rows of 64 blanks.
-func benchConfig(s *settings) (*config.Config, error) {
-	cfg, err := s.load()
+func benchConfig(ctx context.Context, s *settings) (*config.Config, error) {
+	cfg, err := s.loadChecked(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,6 @@ speed       %.3f ms per NFE (denoiser %.3f, planner %.3f: %.1f%%), %.0f tokens p
 
 // bench runs the rounds.
 func bench(ctx context.Context, cfg *config.Config, rounds int) (_ benchmark, err error) {
-	if err := findModel(cfg); err != nil {
-		return benchmark{}, err
-	}
 	h, err := host.Open(ctx, cfg, options(cfg))
 	if err != nil {
 		return benchmark{}, err

@@ -57,7 +57,7 @@ func newConfigPrint() *cobra.Command {
 // withModel adds what the model itself sets.
 func withModel(cfg *config.Config) (*config.Config, error) {
 	if err := findModel(cfg); err != nil {
-		return nil, err
+		return nil, usagef("%s: %w", cfg.Origin("model"), err)
 	}
 	m, err := model.Open(cfg.Model)
 	if err != nil {
@@ -93,10 +93,11 @@ func newConfigCheck() *cobra.Command {
 		Example: "  mdmhost config check mine.yaml",
 		Args:    oneArg("file or preset"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := config.Check(args[0]); err != nil {
+			cfg, err := config.Load(config.Sources{File: args[0]})
+			if _, err = checked(c.Context(), cfg, err); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(c.OutOrStdout(), "%s: no problems\n", args[0])
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: no problems\n", args[0])
 			return err
 		},
 	}

@@ -76,7 +76,7 @@ func newModelShow() *cobra.Command {
 			return err
 		}
 		if err := findModel(cfg); err != nil {
-			return err
+			return usagef("%s: %w", cfg.Origin("model"), err)
 		}
 		m, err := model.Open(cfg.Model)
 		if err != nil {
@@ -106,7 +106,7 @@ func findModel(cfg *config.Config) error {
 	if err == nil {
 		return nil
 	}
-	return usagef("%s: %w", cfg.Origin("model"), err)
+	return err
 }
 
 func printModel(c *cobra.Command, d *model.Description) error {

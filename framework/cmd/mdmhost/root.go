@@ -74,9 +74,9 @@ func flagError(c *cobra.Command, err error) error {
 		return usage{err}
 	}
 	var names []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	if near := config.Nearest("--"+unknown.GetSpecifiedName(), names); near != "" {
-		return usagef("%w; did you mean %s?", err, near)
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := config.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		return usagef("%w; did you mean --%s?", err, near)
 	}
 	return usage{err}
 }

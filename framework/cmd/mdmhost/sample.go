@@ -36,7 +36,7 @@ func newSample() *cobra.Command {
 	}
 	s := newSettings(c, sampleFlags...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		cfg, err := s.load()
+		cfg, err := s.loadChecked(c.Context())
 		if err != nil {
 			return err
 		}
@@ -52,9 +52,6 @@ func newSample() *cobra.Command {
 func sample(ctx context.Context, cfg *config.Config, stdin io.Reader) (err error) {
 	asked, err := questions(cfg, stdin)
 	if err != nil {
-		return err
-	}
-	if err := findModel(cfg); err != nil {
 		return err
 	}
 	h, err := host.Open(ctx, cfg, options(cfg))

@@ -22,7 +22,7 @@ type Sources struct {
 }
 
 // Load reads every source and returns the merged configuration. The error is of type [Problems] and lists everything
-// that is wrong in all sources at once.
+// that is wrong in all sources at once; the configuration is then that of all other values, for further checks.
 func Load(s Sources) (*Config, error) {
 	file, fileProblems := readFile(s)
 	environ, err := fromEnv(s.Environ)
@@ -30,12 +30,6 @@ func Load(s Sources) (*Config, error) {
 		return nil, err
 	}
 	return merge([][]setting{defaults(), nil, file, environ, fromFlags(s.Flags)}, fileProblems)
-}
-
-// Check reads one file or preset alone and returns what is wrong with it as [Problems].
-func Check(name string) error {
-	_, err := Load(Sources{File: name})
-	return err
 }
 
 // WithModel returns the configuration with the model's own settings slipped in between defaults and file. text is the
@@ -84,7 +78,7 @@ func readFile(s Sources) ([]setting, Problems) {
 	return parseFile(name, text, LayerFile)
 }
 
-// merge checks every setting of every layer and lets later layers win.
+// merge checks every setting of every layer and lets later layers win. Beside an error it returns what is sound.
 func merge(layers [][]setting, problems Problems) (*Config, error) {
 	c := &Config{layers: layers, origins: map[string]Origin{}}
 	k := koanf.New("/")
@@ -147,6 +141,11 @@ func check(s setting) (string, any, error) {
 		return key, s.value, nil
 	}
 	known := Lookup(key)
+	if s.key == "runtime" {
+		either := *known // the message names both
+		either.Enum = slices.Concat(known.Enum, Lookup("runtime.provider").Enum)
+		known = &either
+	}
 	if known == nil {
 		return "", nil, fmt.Errorf("unknown key%s", suggest(s))
 	}

@@ -78,9 +78,10 @@ func (p Problems) err() error {
 }
 
 // Nearest returns the candidate that name was probably meant to be, or "". The last part of a dotted candidate counts
-// as a name of its own, so that "temprature" finds "sampling.temperature".
+// as a name of its own, so that "temprature" finds "sampling.temperature". At most a third of the letters differ, or two in
+// names of at least four, or one.
 func Nearest(name string, candidates []string) string {
-	best, least := "", max(2, len(name)/3)+1
+	best, least := "", min(max(2, len(name)/3), len(name)/2)+1
 	for _, c := range slices.Sorted(slices.Values(candidates)) {
 		d := levenshtein.Distance(name, c, nil)
 		if !strings.Contains(name, ".") {

@@ -62,6 +62,9 @@ func (k *Key) within(v float64) bool {
 // expected says type and bounds, such as "a number above 0 up to 1".
 func (k *Key) expected() string {
 	s := string(k.Kind)
+	if len(k.Enum) == 1 {
+		return k.Enum[0]
+	}
 	if k.Enum != nil {
 		return strings.Join(k.Enum[:len(k.Enum)-1], ", ") + " or " + k.Enum[len(k.Enum)-1]
 	}
