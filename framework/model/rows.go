@@ -109,8 +109,8 @@ func (m *Model) EncodePrompt(text string, generate int) (Row, error) {
 			return Row{}, fmt.Errorf("prompt: has %d positions with special tokens, which leaves none of the model's %d to generate; shorten it", len(m.around(ids)), m.MaxLength)
 		}
 	}
-	if m.MaxLength > 0 && generate > m.MaxLength { // before memory is spent on it
-		return Row{}, fmt.Errorf("length: %d positions to generate, expected at most %d, the model's longest row; use a smaller --length", generate, m.MaxLength)
+	if most := m.MaxLength - len(m.around(nil)); m.MaxLength > 0 && generate > most { // before memory is spent on it
+		return Row{}, fmt.Errorf("length: %d positions to generate, expected at most %d (the model's longest row has %d with special tokens); use a smaller --length", generate, most, m.MaxLength)
 	}
 	if generate > maxWidth {
 		return Row{}, fmt.Errorf("length: %d positions to generate, expected at most %d", generate, maxWidth)

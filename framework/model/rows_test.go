@@ -82,7 +82,7 @@ func TestInfillMolecule(t *testing.T) {
 		t.Errorf("without a length: %d blanks, %v, want 510: specials are not counted", row.Blanks(), err)
 	}
 	_, err = m.EncodePrompt("", 511)
-	mustFail(t, err, "has 513 positions", "at most 512")
+	mustFail(t, err, "511 positions to generate", "at most 510", "has 512 with special tokens")
 	_, err = m.EncodePrompt("", 1<<40)
 	mustFail(t, err, "length: 1099511627776 positions")
 	_, err = m.EncodePrompt("", -1)

@@ -14,6 +14,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/host/answer"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/results"
+	"github.com/mdmhost/mdmhost/framework/model"
 )
 
 var sampleFlags = []string{
@@ -52,7 +53,7 @@ func newSample() *cobra.Command {
 func sample(ctx context.Context, cfg *config.Config, stdin io.Reader) (err error) {
 	asked, err := questions(cfg, stdin)
 	if err != nil {
-		return err
+		return allProblems(cfg, asked, err)
 	}
 	h, err := host.Open(ctx, cfg, options(cfg))
 	if err != nil {
@@ -78,6 +79,9 @@ func questions(cfg *config.Config, stdin io.Reader) ([]results.Question, error) 
 			return nil, usagef("%s: %w", place("prompts"), err)
 		}
 		defer f.Close() //nolint:errcheck // only read
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return nil, usagef("%s: %s is a directory; name a file of JSON lines", place("prompts"), cfg.Prompts)
+		}
 		return results.ReadQuestions(cfg.Prompts, f)
 	case cfg.Given("infill"):
 		return []results.Question{{Kind: results.Infill, Text: cfg.Infill, Place: place("infill")}}, nil
@@ -85,6 +89,26 @@ func questions(cfg *config.Config, stdin io.Reader) ([]results.Question, error) 
 		return []results.Question{{Kind: results.Prompt, Text: cfg.Prompt, Place: place("prompt")}}, nil
 	}
 	return nil, nil
+}
+
+// allProblems adds to the lines that cannot be read those that the model cannot take.
+func allProblems(cfg *config.Config, asked []results.Question, unread error) error {
+	var first, all *results.InputError
+	if !errors.As(unread, &first) || len(asked) == 0 {
+		return unread
+	}
+	whole, err := withGeneration(cfg)
+	if err != nil {
+		return unread
+	}
+	m, err := model.Open(cfg.Model)
+	if err != nil {
+		return unread // told when the lines are mended
+	}
+	if _, _, err := results.Requests(m, whole, asked); errors.As(err, &all) {
+		return &results.InputError{Name: first.Name, Problems: all.Problems}
+	}
+	return unread
 }
 
 // files checks the files of the run, and takes the seed of the run that it goes on with, unless the user gave one.

@@ -42,7 +42,7 @@ var Keys = []Key{
 	{Name: "sampling.min_p", Kind: Float, Default: 0.0, Min: at(0), Max: at(1), Below: true, Help: "drop tokens below this share of the largest probability (0: none)"},
 	{Name: "sampling.suppress_tokens", Kind: Ints, Default: []any{}, Min: at(0), Help: "token ids that are never drawn, besides the mask"},
 	{Name: "sampling.draw", Kind: String, Default: "inverse_cdf", Enum: []string{"inverse_cdf", "gumbel"}, Help: "how a token is drawn"},
-	{Name: "num", Kind: Int, Default: 1, Min: at(1), Help: "samples, or samples of each prompt"},
+	{Name: "num", Kind: Int, Default: 1, Min: at(1), Max: at(1e7), Help: "samples, or samples of each prompt"},
 	{Name: "batch", Kind: Int, Default: 0, Min: at(0), Max: at(4096), Help: "rows that share a forward pass (0: up to 8 on a CPU, 64 on a GPU)"},
 	{Name: "steps", Kind: Int, Default: 0, Min: at(0), Help: "steps of a row, a cap for adaptive planners (0: one for each blank)"},
 	{Name: "length", Kind: Int, Default: 0, Min: at(0), Help: "positions to generate, special tokens not counted (0: the model's own)"},

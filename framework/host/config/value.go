@@ -77,7 +77,7 @@ func (k *Key) expected() string {
 	return strings.TrimPrefix(s, "a text or ")
 }
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // convert brings v, a Text or a value of a YAML or JSON file, to the kind's Go type.
 func convert(kind Kind, v any) (any, bool) {

@@ -29,6 +29,7 @@ type Question struct {
 	Text   string
 	Tokens []int32
 	Place  string // "FILE:LINE", or the flag it came from
+	Bad    error  // why the line cannot be read, or nil
 }
 
 // InputError lists every line of the input that cannot be read.
@@ -43,7 +44,7 @@ func (e *InputError) Error() string {
 		return e.Problems[0]
 	}
 	shown := e.Problems[:min(len(e.Problems), 20)]
-	s := fmt.Sprintf("%s: %d lines cannot be read\n  %s", e.Name, len(e.Problems), strings.Join(shown, "\n  "))
+	s := fmt.Sprintf("%s: %d problems\n  %s", e.Name, len(e.Problems), strings.Join(shown, "\n  "))
 	if more := len(e.Problems) - len(shown); more > 0 {
 		s += fmt.Sprintf("\n  and %d more", more)
 	}
@@ -51,7 +52,8 @@ func (e *InputError) Error() string {
 }
 
 // ReadQuestions reads JSON lines {"prompt"}, {"infill"} or {"tokens"}; name stands in messages. Empty lines are skipped.
-// The error is an [InputError] that lists every bad line with its number.
+// The error is an [InputError] that lists every bad line with its number; the questions then hold the bad ones too, so that
+// [Requests] can tell what else is wrong.
 func ReadQuestions(name string, r io.Reader) ([]Question, error) {
 	var out []Question
 	var problems []string
@@ -67,7 +69,7 @@ func ReadQuestions(name string, r io.Reader) ([]Question, error) {
 		if len(bytes.TrimSpace(text)) > 0 {
 			place := fmt.Sprintf("%s:%d", name, number)
 			q, bad := readQuestion(text)
-			q.Place = place
+			q.Place, q.Bad = place, bad
 			if bad != nil {
 				problems = append(problems, place+": "+bad.Error())
 			}
@@ -81,7 +83,7 @@ func ReadQuestions(name string, r io.Reader) ([]Question, error) {
 		problems = append(problems, name+`: no rows in it; expected lines such as {"infill": "..."}`)
 	}
 	if len(problems) > 0 {
-		return nil, &InputError{name, problems}
+		return out, &InputError{name, problems}
 	}
 	return out, nil
 }

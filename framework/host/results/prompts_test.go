@@ -33,7 +33,7 @@ func TestBadLinesAllAtOnce(t *testing.T) {
 {"prompt": "a"} {"prompt": "b"}
 {}
 `+"{\"prompt\": \"\xff\"}"))
-	want := `in.jsonl: 11 lines cannot be read
+	want := `in.jsonl: 11 problems
   in.jsonl:1: promt: unknown key; did you mean prompt?
   in.jsonl:2: prompt: expected a text, found 3
   in.jsonl:3: expected one of prompt, infill and tokens, found prompt and infill; leave one

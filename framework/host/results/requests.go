@@ -3,45 +3,80 @@ package results
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
-// Requests turns questions into rows, num of each: row q*num+i is the i-th sample of question q. Where
-// nothing is asked (nil), the model's own examples are, num of them in turn, or rows from nothing. Notes say where the vocabulary lacks a part of
-// the text; the error is an [InputError] that lists every question that makes no row.
+// MaxRows bounds a run: its rows are held in memory.
+const MaxRows = 10_000_000
+
+// Requests turns questions into rows, num of each: row q*num+i is the i-th sample of question q. Where nothing is asked
+// (nil), the model's own examples are, num of them in turn, or rows from nothing. Notes say what the user may not have
+// meant; the error is an [InputError] that lists every question that makes no row.
 func Requests(m *model.Model, cfg *config.Config, asked []Question) (rows []sampling.Request, notes []string, err error) {
-	each := cfg.Num
-	if asked == nil { // nobody asked for anything
+	total, question := len(asked)*cfg.Num, func(row int) int { return row / cfg.Num }
+	if asked == nil {
 		if asked, err = examples(m, cfg); err != nil {
 			return nil, nil, err
 		}
-		if each = 1; cfg.Given("num") {
-			asked = inTurn(asked, cfg.Num)
+		if total = len(asked); cfg.Given("num") {
+			total = cfg.Num
 		}
+		question = func(row int) int { return row % len(asked) }
+	}
+	encoded, notes, problems := encodeAll(m, cfg, asked)
+	if total > MaxRows {
+		problems = append(problems, fmt.Sprintf("%s: %d samples of each of %d prompts, expected at most %d rows in all; ask for fewer in one run",
+			cfg.Origin("num"), cfg.Num, len(asked), MaxRows))
+	}
+	if len(problems) > 0 {
+		return nil, nil, &InputError{Name: "input", Problems: problems}
 	}
 	s := cfg.Sampling
 	params := sampling.Params{Temperature: float32(s.Temperature), TopK: int32(s.TopK), TopP: float32(s.TopP), MinP: float32(s.MinP)}
-	var problems []string
+	rows = make([]sampling.Request, total)
+	for i := range rows {
+		row := encoded[question(i)]
+		rows[i] = sampling.Request{Index: int64(i), Tokens: row.Tokens, Fixed: row.Fixed, Steps: cfg.Steps, Params: params}
+	}
+	return rows, notes, nil
+}
+
+// encodeAll makes one row of each question. A length that is wrong for all of them is one problem.
+func encodeAll(m *model.Model, cfg *config.Config, asked []Question) (rows []model.Row, notes, problems []string) {
+	full, lengthened := []string{}, false // places of text without a blank; whether the length has a use
 	for _, q := range asked {
 		row, err := encode(m, cfg, q)
 		if err != nil {
-			problems = append(problems, q.Place+": "+err.Error())
+			place, text := q.Place, err.Error()
+			if strings.HasPrefix(text, "length: ") && cfg.Given("length") {
+				place = cfg.Origin("length").String()
+			}
+			if text = place + ": " + text; !slices.Contains(problems, text) {
+				problems = append(problems, text)
+			}
 			continue
 		}
 		if n := len(row.Unknown); n > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d positions hold what the vocabulary lacks; the unknown token stands there", q.Place, n))
 		}
-		for range each {
-			rows = append(rows, sampling.Request{Index: int64(len(rows)), Tokens: row.Tokens, Fixed: row.Fixed, Steps: cfg.Steps, Params: params})
+		if q.Kind == Infill && row.Blanks() == 0 {
+			full = append(full, q.Place)
 		}
+		lengthened = lengthened || q.Kind == Prompt
+		rows = append(rows, row)
 	}
-	if len(problems) > 0 {
-		return nil, nil, &InputError{Name: "input", Problems: problems}
+	if len(full) > 0 {
+		notes = append(notes, fmt.Sprintf("%s has no blank (%d of %d rows), so nothing is filled there; a blank is written %s", full[0], len(full), len(asked), m.MaskText()))
 	}
-	return rows, notes, nil
+	if cfg.Length > 0 && cfg.Origin("length").Layer != config.LayerModel && !lengthened {
+		notes = append(notes, fmt.Sprintf("length = %d (%s) is left out: it goes with prompts, and there are none", cfg.Length, cfg.Origin("length")))
+	}
+	return rows, notes, problems
 }
 
 // examples is what is sampled when nothing is asked: the model's own examples, or rows from nothing.
@@ -56,20 +91,15 @@ func examples(m *model.Model, cfg *config.Config) ([]Question, error) {
 	return []Question{{Kind: Prompt, Place: place}}, nil
 }
 
-// inTurn returns n of the questions, from the first again after the last.
-func inTurn(q []Question, n int) []Question {
-	out := make([]Question, n)
-	for i := range out {
-		out[i] = q[i%len(q)]
-	}
-	return out
-}
-
 func encode(m *model.Model, cfg *config.Config, q Question) (model.Row, error) {
-	switch q.Kind {
-	case Infill:
+	switch {
+	case q.Bad != nil:
+		return model.Row{}, q.Bad
+	case q.Kind == Infill && q.Text == "":
+		return model.Row{}, fmt.Errorf("infill: expected text with blanks, found nothing; a blank is written %s, as in C%sC", m.MaskText(), m.MaskText())
+	case q.Kind == Infill:
 		return m.EncodeInfill(q.Text)
-	case Tokens:
+	case q.Kind == Tokens:
 		return m.EncodeTokens(q.Tokens)
 	}
 	return m.EncodePrompt(q.Text, cfg.Length)
