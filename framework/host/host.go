@@ -41,6 +41,7 @@ type Host struct {
 	denoiser sampling.Denoiser
 	planner  part[sampling.Planner]
 	sampler  part[sampling.Sampler]
+	options  map[string]any // of the planner, as it took them
 	seed     uint64
 	notes    []string
 }
@@ -95,6 +96,7 @@ func (h *Host) start(ctx context.Context) error {
 	}
 	run := sampling.Run{ID: strconv.FormatUint(h.seed, 36), Capabilities: h.denoiser.Capabilities(), MaskID: h.model.MaskID,
 		V: h.writable(), Temperature: h.cfg.Sampling.Temperature}
+	h.options = planning
 	if run.Options, err = json.Marshal(planning); err != nil {
 		return err
 	}
@@ -183,14 +185,17 @@ func (h *Host) Batch(rows int) int {
 // ctx ends or a part fails, rows on their way are handed over too, as cancelled or failed.
 func (h *Host) Sample(ctx context.Context, rows int, next func() (sampling.Request, bool), sink func(sampling.Result) error, observers ...sampling.Observer) (sampling.Accounts, error) {
 	loop, err := sampling.NewLoop(sampling.LoopConfig{
-		Denoiser: h.denoiser, Planner: h.planner.plugin, PlannerName: h.planner.name, CanRemask: h.planner.desc.CanRemask,
+		Denoiser: h.denoiser, Planner: h.planner.plugin, PlannerName: h.planner.name, SamplerName: h.sampler.name, CanRemask: h.planner.desc.CanRemask,
 		PlannerNeeds: h.planner.needs, SamplerNeeds: h.sampler.needs, Seed: h.seed, MaskID: h.model.MaskID, PadID: h.model.PadID,
 		V: h.writable(), Suppress: h.suppressed(), Draw: h.draw(), Rows: h.Batch(rows), Next: next, Sink: sink, Observers: observers,
 	})
 	if err != nil {
 		return sampling.Accounts{}, err
 	}
-	if err = h.sampler.plugin.Sample(ctx, loop); err != nil {
+	if err = h.sampler.plugin.Sample(ctx, loop); err == nil {
+		err = loop.Done()
+	}
+	if err != nil {
 		cause := err
 		if ctx.Err() != nil {
 			cause, err = ctx.Err(), ctx.Err()
@@ -212,6 +217,9 @@ func (h *Host) Config() *config.Config { return h.cfg }
 
 // Model returns the opened model.
 func (h *Host) Model() *model.Model { return h.model }
+
+// PlannerOptions returns the options that the planner was given, in the types of its schema; never nil.
+func (h *Host) PlannerOptions() map[string]any { return h.options }
 
 // Seed returns the run's seed, drawn if nobody gave one.
 func (h *Host) Seed() uint64 { return h.seed }

@@ -148,6 +148,7 @@ func (l *Loop) Emit(_ context.Context, slots []int) error {
 func (l *Loop) emit(slot int) error {
 	c := l.slots[slot]
 	l.slots[slot] = nil
+	l.pass.open = false // its rows are not all there any more
 	l.used--
 	if c.finish == "" {
 		c.finish = FinishStop
@@ -238,9 +239,11 @@ func (l *Loop) Denoise(ctx context.Context, rows []Advance) (*Step, error) {
 	if err := l.checkTimes(rows); err != nil {
 		return nil, err
 	}
+	l.pass.open = false
 	if err := l.denoise(ctx, rows, &l.SamplerNeeds); err != nil {
 		return nil, err
 	}
+	l.pass.open = true
 	return &l.pass.step, nil
 }
 
@@ -248,7 +251,12 @@ func (l *Loop) Denoise(ctx context.Context, rows []Advance) (*Step, error) {
 func (l *Loop) Plan(ctx context.Context) ([]Decision, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lay(&l.PlannerNeeds)
+	if !l.pass.open {
+		return nil, l.misuse("plans without a pass", passHint)
+	}
+	if len(l.pass.step.Rows) > 0 {
+		l.lay(&l.PlannerNeeds)
+	}
 	if err := l.plan(ctx); err != nil {
 		return nil, err
 	}
@@ -259,12 +267,16 @@ func (l *Loop) Plan(ctx context.Context) ([]Decision, error) {
 func (l *Loop) Apply(_ context.Context, decisions []Decision) ([]RowState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.pass.open {
+		return nil, l.misuse("applies decisions without a pass", passHint)
+	}
 	if len(decisions) != len(l.pass.step.Rows) {
 		return nil, l.misuse(fmt.Sprintf("applies %d decisions to %d rows", len(decisions), len(l.pass.step.Rows)), "give one per row of the last Denoise")
 	}
 	if err := l.apply(l.who(), decisions); err != nil {
 		return nil, err
 	}
+	l.pass.open = false
 	return l.states(l.pass.asked), nil
 }
 

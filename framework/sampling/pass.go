@@ -10,6 +10,7 @@ import (
 
 // pass is the memory of one forward pass, reused by the next.
 type pass struct {
+	open      bool      // a Denoise waits for Plan and Apply
 	asked     []Advance // as the sampler gave them
 	next      []Advance // memory of the steps that the host takes by itself
 	live      []Advance // those that need a forward pass; row i of the batch is live[i]
