@@ -101,6 +101,37 @@ var plugins = map[string]func(){
 	"sampler-hangs": func() {
 		sdk.ServeSampler(sampler(func(context.Context, sampling.Session) error { time.Sleep(time.Hour); return nil }))
 	},
+	"sampler-leaves": func() {
+		sdk.ServeSampler(sampler(func(ctx context.Context, s sampling.Session) error { _, err := s.Admit(ctx); return err }))
+	},
+	"sampler-advances": func() {
+		sdk.ServeSampler(sampler(func(ctx context.Context, s sampling.Session) error {
+			_, err := s.Advance(ctx, []sampling.Advance{{Slot: 3, T: 1}})
+			return err
+		}))
+	},
+	"sampler-gives-up": func() {
+		sdk.ServeSampler(sampler(func(ctx context.Context, s sampling.Session) error {
+			short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+			defer cancel()
+			_, err := s.Advance(short, nil)
+			return err
+		}))
+	},
+	"sampler-lopsided": func() {
+		sdk.ServeSampler(sampler(func(ctx context.Context, s sampling.Session) error {
+			if _, err := s.Denoise(ctx, make([]sampling.Advance, 1)); err != nil {
+				return err
+			}
+			_, err := s.Apply(ctx, []sampling.Decision{{NextT: math.NaN()}})
+			return err
+		}))
+	},
+	"opens-fixed": func() {
+		sdk.Serve(sdk.NewPlanner("opens-fixed", func(struct{}) sdk.PlanRow {
+			return func(r sdk.Row) sdk.Decision { return r.Open(r.At(1)) }
+		}))
+	},
 	"sampler-exits": func() {
 		sdk.ServeSampler(sampler(func(context.Context, sampling.Session) error { os.Exit(6); return nil }))
 	},

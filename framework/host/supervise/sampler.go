@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	pb "github.com/mdmhost/mdmhost/plugins/proto/mdmhost/v1"
@@ -45,7 +47,7 @@ func (s *sampler) Sample(ctx context.Context, hosted sampling.Session) error {
 		return s.process.spec.fail(sampling.Internal, "its session cannot be served: "+err.Error(), "check the folder for temporary files")
 	}
 	watch := newWatch(s.process.spec.Deadlines.Call)
-	session := &sessionServer{hosted: hosted, watch: watch, encoder: wire.Encoder{Needs: s.needs, Memory: s.process.memory}}
+	session := &sessionServer{hosted: hosted, named: s.process.named, watch: watch, encoder: wire.Encoder{Needs: s.needs, Memory: s.process.memory}}
 	server := grpc.NewServer(append(wire.ServerOptions(), grpc.WaitForHandlers(true), grpc.UnaryInterceptor(session.guard))...)
 	pb.RegisterSessionServer(server, session)
 	served := make(chan struct{})
@@ -59,7 +61,13 @@ func (s *sampler) Sample(ctx context.Context, hosted sampling.Session) error {
 	cancel()
 	server.Stop() // waits for requests on their way, so that nobody uses the session after this call
 	<-served
-	switch cause := session.failure(); {
+	cause := session.failure()
+	// Without the caller's wish, a request ends early when its sampler gave it up, or died.
+	gaveUp := ctx.Err() == nil && (errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded))
+	if gaveUp {
+		cause = s.process.spec.fail(sampling.ContractViolation, "it gave up a request before the answer", "wait for the session's answers; the host bounds their time")
+	}
+	switch {
 	case err == nil:
 		return cause // a sampler must not swallow what the session refused
 	case ctx.Err() != nil:
@@ -69,7 +77,7 @@ func (s *sampler) Sample(ctx context.Context, hosted sampling.Session) error {
 		in.kill()
 		in.close()
 		return s.process.spec.timeout("Sample")
-	case cause != nil:
+	case cause != nil && (!gaveUp || status.Code(err) != codes.Unavailable):
 		return cause
 	}
 	return s.process.explain(ctx, in, "Sample", err)

@@ -3,6 +3,7 @@ package supervise_test
 import (
 	"context"
 	"errors"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,6 +57,7 @@ type recorder struct {
 	asked  []any
 	advErr error
 	slow   time.Duration
+	during func(context.Context) error // Advance
 }
 
 func (r *recorder) Admit(context.Context) ([]sampling.RowState, error) {
@@ -64,6 +66,9 @@ func (r *recorder) Admit(context.Context) ([]sampling.RowState, error) {
 
 func (r *recorder) Advance(ctx context.Context, rows []sampling.Advance) ([]sampling.RowState, error) {
 	time.Sleep(r.slow)
+	if r.during != nil {
+		return nil, r.during(ctx)
+	}
 	r.asked = append(r.asked, append([]sampling.Advance(nil), rows...))
 	return nil, r.advErr
 }
@@ -92,6 +97,12 @@ func (r *recorder) Emit(_ context.Context, slots []int) error {
 
 func startedSampler(t *testing.T, name string, call time.Duration) sampling.Sampler {
 	t.Helper()
+	_, s := startedSamplerProcess(t, name, call)
+	return s
+}
+
+func startedSamplerProcess(t *testing.T, name string, call time.Duration) (*supervise.Process, sampling.Sampler) {
+	t.Helper()
 	p, err := launch(t, supervise.Spec{Kind: sampling.KindSampler, Name: name, Deadlines: supervise.Deadlines{Call: call}})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +111,7 @@ func startedSampler(t *testing.T, name string, call time.Duration) sampling.Samp
 	if _, err := s.Start(context.Background(), sampling.Run{}); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return p, s
 }
 
 func TestSamplerDrivesTheSession(t *testing.T) {
@@ -134,6 +145,32 @@ func TestSamplerFaults(t *testing.T) {
 	check(t, err, sampling.Crashed, "sampler sampler-exits: CRASHED: the process exited with status 6 during Sample; *")
 	err = startedSampler(t, "sampler-hangs", time.Second).Sample(context.Background(), &recorder{})
 	check(t, err, sampling.Timeout, "sampler sampler-hangs: TIMEOUT: no answer to Sample within 1s; *")
+}
+
+// The host works for a sampler that is gone: its death is the error, not the request that ended with it.
+func TestASamplerDiesWhileTheHostWorks(t *testing.T) {
+	p, s := startedSamplerProcess(t, "sampler-advances", 0)
+	err := s.Sample(context.Background(), &recorder{during: func(ctx context.Context) error {
+		if err := syscall.Kill(p.Pid(), syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	check(t, err, sampling.Crashed, "sampler sampler-advances: CRASHED: the process was ended by signal killed during Sample; *")
+}
+
+func TestASamplerThatGivesUpARequest(t *testing.T) {
+	err := startedSampler(t, "sampler-gives-up", 0).Sample(context.Background(), &recorder{during: func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	check(t, err, sampling.ContractViolation, "sampler sampler-gives-up: CONTRACT_VIOLATION: it gave up a request before the answer; *")
+}
+
+func TestASamplersMessagesAreNamed(t *testing.T) {
+	err := startedSampler(t, "sampler-lopsided", 0).Sample(context.Background(), &recorder{})
+	check(t, err, sampling.ContractViolation, "sampler sampler-lopsided, row 0 of the step: CONTRACT_VIOLATION: next_t NaN, expected a time from 0 to 1; *")
 }
 
 func TestTheHostsTimeIsNotTheSamplers(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 type sessionServer struct {
 	pb.UnimplementedSessionServer
 	hosted  sampling.Session
+	named   func(error) error // puts the sampler's name on errors of its messages
 	watch   *watch
 	encoder wire.Encoder
 
@@ -79,7 +80,7 @@ func (s *sessionServer) Plan(ctx context.Context, _ *pb.SessionPlanRequest) (*pb
 func (s *sessionServer) Apply(ctx context.Context, m *pb.ApplyRequest) (*pb.RowStates, error) {
 	decisions := make([]sampling.Decision, s.denoise)
 	if err := wire.DecisionsFromProto(m.GetDecisions(), decisions); err != nil {
-		return nil, err
+		return nil, s.named(err)
 	}
 	return rowsReply(s.hosted.Apply(ctx, decisions))
 }
