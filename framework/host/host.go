@@ -227,6 +227,9 @@ func (h *Host) Seed() uint64 { return h.seed }
 // Provider returns the runtime and the provider that really runs, such as "onnx/cpu, 2 threads".
 func (h *Host) Provider() string {
 	c := h.denoiser.Capabilities()
+	if h.threads() == 1 {
+		return fmt.Sprintf("%s/%s, 1 thread", c.Runtime, c.Provider)
+	}
 	return fmt.Sprintf("%s/%s, %d threads", c.Runtime, c.Provider, h.threads())
 }
 

@@ -88,7 +88,7 @@ type benchmark struct {
 func (b benchmark) String() string {
 	s := fmt.Sprintf(`model       %s, planner %s, sampler %s
 ran on      %s; %s
-rows        %d of %d positions, %d rounds
+rows        %d of %d positions, rounds %d
 NFE         %d forward passes a round, %.2f tokens per NFE of a row
 speed       %.3f ms per NFE (denoiser %.3f, planner %.3f: %.1f%%), %.0f tokens per second
 `, b.Model, b.Planner, b.Sampler, b.Provider, b.CPU, b.Rows, b.Length, b.Rounds, b.NFE, b.TokensPerNFE,

@@ -87,6 +87,8 @@ func newModelShow() *cobra.Command {
 			return err
 		}
 		if *asJSON {
+			// The precision "" is model.onnx, which needs no name.
+			d.Precisions = slices.DeleteFunc(d.Precisions, func(name string) bool { return name == "" })
 			return printJSON(c, d)
 		}
 		return printModel(c, d)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -77,7 +78,7 @@ func newPluginList() *cobra.Command {
 		}
 		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 8, 2, ' ', 0)
 		for _, p := range all {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", p.Kind, p.Name, p.Summary)
+			fmt.Fprintf(w, "%s\t%s\t%s\n", p.Kind, printable(p.Name), printable(p.Summary))
 		}
 		return w.Flush()
 	}
@@ -126,9 +127,9 @@ type schema struct {
 
 func (p plugin) print(c *cobra.Command) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "%s\t%s %s\n", p.Kind, p.Name, p.Version)
+	fmt.Fprintf(w, "%s\t%s %s\n", p.Kind, printable(p.Name), printable(p.Version))
 	if p.Summary != "" {
-		fmt.Fprintf(w, "summary\t%s\n", p.Summary)
+		fmt.Fprintf(w, "summary\t%s\n", printable(p.Summary))
 	}
 	fmt.Fprintf(w, "needs\t%s\n", orNone(p.Needs))
 	fmt.Fprintf(w, "can remask\t%v\ncan insert\t%v\nadaptive\t%v\n", p.CanRemask, p.CanInsert, p.Adaptive)
@@ -140,25 +141,38 @@ func (p plugin) print(c *cobra.Command) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		o := s.Properties[name]
-		fmt.Fprintf(w, "%s.%s\t%v", p.Kind, name, o.Type)
+		text := fmt.Sprint(o.Type)
 		if o.Enum != nil {
-			fmt.Fprintf(w, " of %v", o.Enum)
+			text += fmt.Sprintf(" of %v", o.Enum)
 		}
 		if o.Minimum != nil {
-			fmt.Fprintf(w, " from %v", *o.Minimum)
+			text += fmt.Sprintf(" from %v", *o.Minimum)
 		}
 		if o.Maximum != nil {
-			fmt.Fprintf(w, " up to %v", *o.Maximum)
+			text += fmt.Sprintf(" up to %v", *o.Maximum)
 		}
 		if len(o.Default) > 0 {
-			fmt.Fprintf(w, ", default %s", bytes.TrimSpace(o.Default))
+			text += fmt.Sprintf(", default %s", bytes.TrimSpace(o.Default))
 		}
 		if o.Description != "" {
-			fmt.Fprintf(w, ": %s", o.Description)
+			text += ": " + o.Description
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "%s.%s\t%s\n", p.Kind, printable(name), printable(text))
 	}
 	return w.Flush()
+}
+
+// printable escapes what could steer a terminal: a plugin's words are anybody's.
+func printable(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
 }
 
 func orNone(list []string) string {

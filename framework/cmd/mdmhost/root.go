@@ -31,9 +31,24 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newSample(), newModel(), newRuntime(), newConfig(), newPlugin(), newBench(), newVersion())
-	root.InitDefaultHelpCmd()
+	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	return root
+}
+
+// newHelp is cobra's own, with an error for commands that are not there.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command]", Short: "Help about any command",
+		RunE: func(c *cobra.Command, args []string) error {
+			found, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("%s: unknown command %q", c.CommandPath(), strings.Join(args, " "))
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
 }
 
 // usage is an error of how the command was called.
@@ -111,6 +126,7 @@ func oneArg(what string) cobra.PositionalArgs {
 // group is a command that only holds others.
 func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(c *cobra.Command, _ []string) error {
+		c.SetOut(c.ErrOrStderr()) // standard output is for what was asked for
 		_ = c.Help()
 		return usagef("%s: expected a command", c.CommandPath())
 	}}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,9 +64,16 @@ func (s *settings) load() (*config.Config, error) {
 // options are what the configuration says to the host besides its parts.
 func options(cfg *config.Config) host.Options {
 	log := hclog.New(&hclog.LoggerOptions{Name: "plugin", Level: hclog.LevelFromString(cfg.Plugins.Log), Output: os.Stderr,
-		// A plugin's end is told by the error of the call that it breaks, or it was wanted.
-		Exclude: hclog.ExcludeByPrefix("plugin process exited").Exclude})
+		Exclude: internal})
 	return host.Options{Deadlines: deadlines(cfg), Logger: log}
+}
+
+// internal tells go-plugin's own words from those of plugins: what they report is told by the error of the call that it
+// breaks, or it was wanted.
+func internal(_ hclog.Level, text string, _ ...any) bool {
+	return slices.Contains([]string{
+		"plugin process exited", "plugin failed to exit gracefully", "error closing client during Kill", "reading plugin stderr",
+	}, text)
 }
 
 // deadlines bound how long plugins may take.

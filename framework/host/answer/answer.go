@@ -5,9 +5,6 @@ package answer
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -38,19 +35,20 @@ type job struct {
 	digests  map[string]string
 	writer   *results.Writer
 	finishes map[sampling.Finish]int
-	failed   error // of the first row that failed
-	sunk     error // of the first answer that could not be written
+	lost     map[sampling.Finish][]string // rows without an answer
+	failed   error                        // of the first row that failed
+	sunk     error                        // of the first answer that could not be written
 }
 
 // Run samples the rows and writes answers and summary. Notes are added to the summary's. When ctx ends, finished and
 // cancelled rows are written all the same and the error is ctx's; rows that failed make an error after all others are
 // written.
 func Run(ctx context.Context, h *host.Host, rows []sampling.Request, notes []string, s Streams) (err error) {
-	j := &job{host: h, cfg: h.Config(), rows: rows, notes: notes, finishes: map[sampling.Finish]int{}}
+	j := &job{host: h, cfg: h.Config(), rows: rows, notes: notes, finishes: map[sampling.Finish]int{}, lost: map[sampling.Finish][]string{}}
 	if err := j.identify(); err != nil {
 		return err
 	}
-	live := j.cfg.Watch && onTerminal(s.Err)
+	live := j.cfg.Watch && redrawable(s.Err)
 	held := &bytes.Buffer{} // answers that would tear the live canvas of the same terminal
 	out := io.Writer(s.Out)
 	if live && onTerminal(s.Out) {
@@ -74,8 +72,11 @@ func Run(ctx context.Context, h *host.Host, rows []sampling.Request, notes []str
 	if closing := j.writer.Close(); j.sunk == nil {
 		err = errors.Join(err, closing)
 	}
-	_, flushing := s.Out.Write(held.Bytes())
-	err = errors.Join(err, flushing, j.summary(accounts).Write(s.Err))
+	if held.Len() > 0 {
+		_, flushing := s.Out.Write(held.Bytes())
+		err = errors.Join(err, flushing)
+	}
+	err = errors.Join(err, j.summary(accounts).Write(s.Err))
 	if err == nil && j.failed != nil {
 		err = fmt.Errorf("%d of %d rows failed, the first with: %w", j.finishes[sampling.FinishError], len(rows), j.failed)
 	}
@@ -83,6 +84,9 @@ func Run(ctx context.Context, h *host.Host, rows []sampling.Request, notes []str
 }
 
 func onTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// redrawable terminals can move the cursor.
+func redrawable(f *os.File) bool { return onTerminal(f) && os.Getenv("TERM") != "dumb" }
 
 // openWriter opens --out, or writes to out.
 func (j *job) openWriter(out io.Writer) (*results.Writer, error) {
@@ -101,26 +105,6 @@ func (j *job) openWriter(out io.Writer) (*results.Writer, error) {
 	})
 }
 
-// identify hashes the model where that is asked for: in details, and to resume.
-func (j *job) identify() error {
-	if j.cfg.Out == "" && !j.cfg.Details {
-		return nil
-	}
-	digest, err := j.host.Model().Digest()
-	j.digests = map[string]string{"model": digest}
-	return err
-}
-
-// digest tells inputs apart: it covers the tokens of every row.
-func (j *job) digest() string {
-	hash := sha256.New()
-	for _, r := range j.rows {
-		_ = binary.Write(hash, binary.LittleEndian, int64(len(r.Tokens))) // a hash takes everything
-		_ = binary.Write(hash, binary.LittleEndian, r.Tokens)
-	}
-	return hex.EncodeToString(hash.Sum(nil)[:8])
-}
-
 // screen is what the user watches; other lines go through it, so as not to tear it.
 type screen interface {
 	sampling.Observer
@@ -130,7 +114,7 @@ type screen interface {
 
 func (j *job) screen(s Streams) screen {
 	if j.cfg.Watch {
-		return view.NewWatch(s.Err, onTerminal(s.Err), view.PieceOf(j.host.Model().Tokenizer))
+		return view.NewWatch(s.Err, redrawable(s.Err), view.PieceOf(j.host.Model().Tokenizer))
 	}
 	rows, blanks := 0, 0
 	for _, r := range j.rows {
@@ -139,7 +123,7 @@ func (j *job) screen(s Streams) screen {
 		}
 	}
 	// A bar would tear answers that stream to the same terminal; they are progress enough.
-	bar := onTerminal(s.Err) && (j.cfg.Out != "" || !onTerminal(s.Out))
+	bar := redrawable(s.Err) && (j.cfg.Out != "" || !onTerminal(s.Out))
 	return view.NewProgress(s.Err, bar, rows, blanks)
 }
 
@@ -164,6 +148,9 @@ func (j *job) sink(r sampling.Result) error {
 	if r.Err != nil && j.failed == nil {
 		j.failed = r.Err
 	}
+	if r.Finish == sampling.FinishCancelled || r.Finish == sampling.FinishError {
+		j.lost[r.Finish] = append(j.lost[r.Finish], fmt.Sprint(r.Index))
+	}
 	row := results.NewRow(r, j.host.Seed(), j.host.Model().Tokenizer.Decode(r.Tokens, true))
 	if j.cfg.Details {
 		row = row.WithDetails(r, j.digests)
@@ -177,6 +164,9 @@ func (j *job) sink(r sampling.Result) error {
 
 func (j *job) summary(a sampling.Accounts) view.Summary {
 	notes := slices.Concat(j.host.Notes(), j.notes)
+	for _, finish := range slices.Sorted(maps.Keys(j.lost)) {
+		notes = append(notes, j.without(finish))
+	}
 	for _, e := range j.cfg.Left() {
 		notes = append(notes, fmt.Sprintf("%s = %v (%s) is left out: it %s", e.Key, e.Value, e.Origin, e.Note))
 	}
@@ -184,6 +174,21 @@ func (j *job) summary(a sampling.Accounts) view.Summary {
 		Accounts: a, Finishes: j.finishes, Resumed: j.writer.Resumed(), Model: j.host.Model().Name,
 		Planner: Described(j.cfg.Planner), Sampler: Described(j.cfg.Sampler), Provider: j.host.Provider(), Notes: notes, Seed: j.host.Seed(),
 	}
+}
+
+// without says which rows ended without an answer, the first twenty of many.
+func (j *job) without(finish sampling.Finish) string {
+	rows := j.lost[finish]
+	shown := rows[:min(len(rows), 20)]
+	how := map[sampling.Finish]string{sampling.FinishCancelled: "cancelled", sampling.FinishError: "failed"}[finish]
+	text := fmt.Sprintf("rows %s without an answer: %s", how, strings.Join(shown, ", "))
+	if more := len(rows) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if j.cfg.Format == string(results.Text) {
+		text += "; text answers have no lines for them"
+	}
+	return text
 }
 
 // Described names a plugin with its options, such as "eb gamma=0.1".

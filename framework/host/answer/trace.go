@@ -25,7 +25,7 @@ func (j *job) openTrace() (*traceFile, error) {
 		return nil, &results.Refused{File: j.cfg.Trace, Reason: fmt.Sprintf("cannot take the trace: %v; name another file", err)}
 	}
 	return &traceFile{sampling.NewTrace(f, sampling.TraceHeader{
-		Seed: j.host.Seed(), Model: j.host.Model().Name, Sampler: j.cfg.Sampler.Name, Planner: j.cfg.Planner.Name, Options: j.cfg.Planner.Options,
+		Seed: j.host.Seed(), Model: j.host.Model().Name, Sampler: j.cfg.Sampler.Name, Planner: j.cfg.Planner.Name, Options: j.host.PlannerOptions(),
 	}), f}, nil
 }
 

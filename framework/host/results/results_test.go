@@ -327,3 +327,20 @@ func TestFullTmpfs(t *testing.T) {
 		t.Errorf("%d lines of %d rows", bytes.Count(text, []byte("\n")), n-1)
 	}
 }
+
+// A row without an answer is no line of text: an empty line would read as an empty answer.
+func TestTextLeavesOutRowsWithoutAnswer(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out, "out", Text, 3)
+	for i, finish := range []sampling.Finish{sampling.FinishComplete, sampling.FinishCancelled, sampling.FinishComplete} {
+		if err := w.Put(Row{Index: int64(i), Text: fmt.Sprint("row ", i), Finish: finish}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("row 0\nrow 2\n", out.String()); diff != "" {
+		t.Error(diff)
+	}
+}

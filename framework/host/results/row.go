@@ -18,7 +18,7 @@ import (
 // Format is the form of the answers.
 type Format string
 
-// The formats. In Text a row without an answer (cancelled or failed) is an empty line.
+// The formats. In Text a row without an answer (cancelled or failed) has no line.
 const (
 	Text  Format = "text"
 	JSONL Format = "jsonl"
@@ -72,7 +72,7 @@ func (r Row) finished() bool {
 func (r Row) render(f Format) ([]byte, error) {
 	if f == Text {
 		if !r.finished() {
-			return []byte("\n"), nil
+			return nil, nil
 		}
 		return []byte(r.Text + "\n"), nil
 	}

@@ -68,8 +68,10 @@ func (w *Writer) flush() error {
 		if !ok {
 			return nil
 		}
-		if _, err := w.out.Write(l.text); err != nil {
-			return w.fail(err)
+		if len(l.text) > 0 {
+			if _, err := w.out.Write(l.text); err != nil {
+				return w.fail(err)
+			}
 		}
 		if l.finished {
 			w.kept[w.next] = true

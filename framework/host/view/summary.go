@@ -59,7 +59,11 @@ func (s Summary) Write(w io.Writer) error {
 func (s Summary) finishes() string {
 	var parts []string
 	for _, f := range slices.Sorted(maps.Keys(s.Finishes)) {
-		parts = append(parts, fmt.Sprintf("%d %s", s.Finishes[f], f))
+		how := string(f)
+		if f == sampling.FinishSteps {
+			how = "out of steps"
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", s.Finishes[f], how))
 	}
 	return strings.Join(parts, ", ")
 }

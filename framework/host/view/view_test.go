@@ -147,7 +147,7 @@ func TestSummary(t *testing.T) {
 	if err := s.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := `rows      4 rows (3 complete, 1 steps), 2 more kept from the run before, 100 tokens in 2s
+	want := `rows      4 rows (3 complete, 1 out of steps), 2 more kept from the run before, 100 tokens in 2s
 speed     NFE 50 (12.5 a row) in 20 forward passes, 2.00 tokens per NFE, 100.00 ms per NFE, 50 tokens per second
 time      75% denoiser, 5% planner, 20% host; 2.5 rows to a forward pass
 ran       model rxn, planner eb gamma=0.1, sampler masked, runtime onnx/cpu, 2 threads

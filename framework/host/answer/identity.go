@@ -1,0 +1,61 @@
+package answer
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// identify hashes the model and the plugins where that is asked for: in details, and to resume.
+func (j *job) identify() error {
+	if j.cfg.Out == "" && !j.cfg.Details {
+		return nil
+	}
+	var err error
+	j.digests = map[string]string{}
+	if j.digests["model"], err = j.host.Model().Digest(); err != nil {
+		return err
+	}
+	if j.digests["planner"], err = program(j.cfg.Planner.Name); err != nil {
+		return fmt.Errorf("planner %s: %w", j.cfg.Planner.Name, err)
+	}
+	if j.digests["sampler"], err = program(j.cfg.Sampler.Name); err != nil {
+		return fmt.Errorf("sampler %s: %w", j.cfg.Sampler.Name, err)
+	}
+	return nil
+}
+
+// digest tells inputs apart: it covers the tokens of every row.
+func (j *job) digest() string {
+	hash := sha256.New()
+	for _, r := range j.rows {
+		_ = binary.Write(hash, binary.LittleEndian, int64(len(r.Tokens))) // a hash takes everything
+		_ = binary.Write(hash, binary.LittleEndian, r.Tokens)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:8])
+}
+
+// program hashes what a plugin runs as: its binary, or this program for the plugins within it.
+func program(plugin string) (string, error) {
+	path := plugin
+	if !strings.ContainsRune(plugin, '/') {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			return "", err
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
