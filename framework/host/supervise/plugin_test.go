@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "there is no plugin", os.Args[3])
 		os.Exit(2)
 	}
-	if len(os.Args) == 2 && os.Args[1] == "__host" {
-		hostUntilKilled()
+	if len(os.Args) >= 2 && os.Args[1] == "__host" {
+		hostUntilKilled(os.Args[2:]...)
 	}
 	os.Exit(m.Run())
 }
@@ -77,6 +77,12 @@ var plugins = map[string]func(){
 	"chatters":  func() { fmt.Print(strings.Repeat("la", 1<<20)); sdk.Serve(calm()) },
 	"quits":     func() { fmt.Fprintln(os.Stderr, "no licence found"); os.Exit(5) },
 	"silent":    func() { time.Sleep(time.Hour) },
+	"notes": func() {
+		if err := os.WriteFile(os.Getenv("NOTE"), []byte(itoa(os.Getpid())+"\n"), 0o600); err != nil {
+			panic(err)
+		}
+		time.Sleep(time.Hour)
+	},
 	"protocol3": func() { serveRaw(3, rawPlanner{}) },
 	"tcp1":      func() { fmt.Println("1|1|tcp|127.0.0.1:1|netrpc"); time.Sleep(time.Hour) },
 	"environment": misbehave(func(sdk.Row) {

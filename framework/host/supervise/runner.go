@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"sync"
 	"time"
@@ -38,7 +39,7 @@ func newProcess(cmd *exec.Cmd) (*process, error) {
 }
 
 // Start starts the process in a group of its own, so that a Ctrl-C for the host is not one for the plugin, and without
-// standard input, which is the host's.
+// standard input, which is the host's. On Linux the process dies with the host, even before it has heard of the lifeline.
 func (p *process) Start(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,9 +48,24 @@ func (p *process) Start(context.Context) error {
 	}
 	p.cmd.Stdin = nil
 	ownGroup(p.cmd)
+	dieWithHost(p.cmd)
+	err := make(chan error)
+	go p.live(err)
+	failed := <-err
+	p.started = failed == nil
+	return failed
+}
+
+// live starts the process and keeps the thread that did until the process is gone: Linux takes the end of that thread
+// for the end of the host, and Go may end a thread when the next goroutine that it runs has locked it.
+func (p *process) live(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	err := p.cmd.Start()
-	p.started = err == nil
-	return err
+	started <- err
+	if err == nil {
+		<-p.exited
+	}
 }
 
 // Wait waits for the end. It is called once, by go-plugin, when both pipes have ended.
