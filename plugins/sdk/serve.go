@@ -14,13 +14,15 @@ import (
 	"github.com/mdmhost/mdmhost/plugins/proto/wire"
 )
 
-// ServePlanner is the whole main function of a planner plugin: it serves [NewPlanner]'s planner until the host is done.
+// ServePlanner is the whole main function of a planner plugin: it serves [NewPlanner]'s planner until the host is done. It
+// does not return: it ends the process.
 func ServePlanner[O any](name string, build func(O) PlanRow, opts ...Option) {
 	Serve(NewPlanner(name, build, opts...))
 }
 
 // Serve serves a planner as a plugin process until the host is done. Started by hand, the process
-// says what it is; with the argument "describe" it prints its description as JSON.
+// says what it is; with the argument "describe" it prints its description as JSON. Serve does not return: it ends the
+// process, with status 0 when the host is done.
 func Serve(p sampling.Planner) {
 	d, err := p.Describe(context.Background())
 	serve(d, err, func(link link, s *grpc.Server) { pb.RegisterPlannerServer(s, &plannerServer{planner: p, link: link}) })
@@ -53,6 +55,7 @@ func serve(d sampling.Description, broken error, register func(link, *grpc.Serve
 		},
 		Logger: log,
 	})
+	os.Exit(0)
 }
 
 // served is the plugin in go-plugin's eyes.

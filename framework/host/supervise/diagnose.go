@@ -73,7 +73,7 @@ func diagnose(spec *Spec, in *instance, err error) error {
 // said quotes the process's last words.
 func (in *instance) said() string {
 	if s := in.words.String(); s != "" {
-		return "; its log ends with: " + s
+		return "; its log says: " + s
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,11 +62,12 @@ func misbehave(act func(r sdk.Row), opts ...sdk.Option) func() {
 }
 
 var plugins = map[string]func(){
-	"calm":    func() { sdk.Serve(calm()) },
-	"exits":   misbehave(func(sdk.Row) { fmt.Fprintln(os.Stderr, "out of cheese"); os.Exit(3) }),
-	"panics":  misbehave(func(r sdk.Row) { panic(fmt.Sprintf("row %d is odd", r.Index)) }),
-	"crashes": misbehave(func(sdk.Row) { go func() { panic("in the background") }(); time.Sleep(time.Minute) }),
-	"hangs":   misbehave(func(sdk.Row) { time.Sleep(time.Hour) }),
+	"calm":      func() { sdk.Serve(calm()) },
+	"exits":     misbehave(func(sdk.Row) { fmt.Fprintln(os.Stderr, "out of cheese"); os.Exit(3) }),
+	"panics":    misbehave(func(r sdk.Row) { panic(fmt.Sprintf("row %d is odd", r.Index)) }),
+	"crashes":   misbehave(func(sdk.Row) { go func() { panic("in the background") }(); time.Sleep(time.Minute) }),
+	"segfaults": misbehave(func(sdk.Row) { _ = syscall.Kill(os.Getpid(), syscall.SIGSEGV); time.Sleep(time.Minute) }),
+	"hangs":     misbehave(func(sdk.Row) { time.Sleep(time.Hour) }),
 	"prints": misbehave(func(sdk.Row) {
 		fmt.Println("hello from the author")
 		_, _ = os.NewFile(1, "stdout").WriteString(strings.Repeat("x", 1<<20) + "\n1|3|unix|/nowhere|grpc\n")
@@ -77,6 +79,12 @@ var plugins = map[string]func(){
 	"chatters":  func() { fmt.Print(strings.Repeat("la", 1<<20)); sdk.Serve(calm()) },
 	"quits":     func() { fmt.Fprintln(os.Stderr, "no licence found"); os.Exit(5) },
 	"silent":    func() { time.Sleep(time.Hour) },
+	"returns": func() {
+		sdk.Serve(calm())
+		if err := os.WriteFile(os.Getenv("NOTE"), nil, 0o600); err != nil {
+			panic(err)
+		}
+	},
 	"notes": func() {
 		if err := os.WriteFile(os.Getenv("NOTE"), []byte(itoa(os.Getpid())+"\n"), 0o600); err != nil {
 			panic(err)

@@ -17,6 +17,9 @@ import (
 	"github.com/mdmhost/mdmhost/plugins/proto/wire"
 )
 
+// logHint is where to see more.
+const logHint = "`--set plugins.log=debug` shows the plugin's log"
+
 // restarts is how often a plugin may die in one run before the run ends.
 const restarts = 3
 
@@ -173,7 +176,7 @@ func (p *Process) explain(ctx context.Context, in *instance, name string, err er
 	}
 	p.bury(in)
 	how := in.gone()
-	return p.spec.fail(sampling.Crashed, fmt.Sprintf("the process %s during %s%s", how, name, in.said()), "the plugin's log has the rest; report it to the plugin's author")
+	return p.spec.fail(sampling.Crashed, fmt.Sprintf("the process %s during %s%s", how, name, in.said()), logHint+"; report it to the plugin's author")
 }
 
 // named makes sure that an error begins with the plugin's name.

@@ -3,6 +3,7 @@ package supervise_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,9 +144,10 @@ func TestFaultsInPlan(t *testing.T) {
 		code sampling.Code
 		want string
 	}{
-		"exits":      {sampling.Crashed, "planner exits: CRASHED: the process exited with status 3 during Plan; its log ends with: out of cheese; *"},
+		"exits":      {sampling.Crashed, "planner exits: CRASHED: the process exited with status 3 during Plan; its log says: out of cheese; *"},
 		"panics":     {sampling.Internal, "planner panics: INTERNAL: panic in the plugin: row 4 is odd; *"},
-		"crashes":    {sampling.Crashed, "planner crashes: CRASHED: the process exited with status 2 during Plan; its log ends with: panic: in the background*"},
+		"crashes":    {sampling.Crashed, "planner crashes: CRASHED: the process exited with status 2 during Plan; its log says: panic: in the background; `--set plugins.log=debug` shows the plugin's log; report it to the plugin's author"},
+		"segfaults":  {sampling.Crashed, "planner segfaults: CRASHED: the process exited with status 2 during Plan; its log says: SIGSEGV: segmentation violation; `--set *"},
 		"hangs":      {sampling.Timeout, "planner hangs: TIMEOUT: no answer to Plan within 1s; the process was stopped; raise planner.deadline, or look for what holds it up in its log"},
 		"dies":       {sampling.Crashed, "planner dies: CRASHED: the process exited with status 4 during Plan; *"},
 		"few-rows":   {sampling.ContractViolation, "planner few-rows: CONTRACT_VIOLATION: 0 decisions, expected 2, one per row of the step; the plugin breaks the protocol; report it to its author"},
@@ -153,8 +155,8 @@ func TestFaultsInPlan(t *testing.T) {
 		"negative":   {sampling.ContractViolation, "planner negative, row 1 of the step: CONTRACT_VIOLATION: open -1, expected a number of at least 0; *"},
 		"lopsided":   {sampling.ContractViolation, "planner lopsided, row 1 of the step: CONTRACT_VIOLATION: overwrite: 2 positions and 1 tokens, expected as many; *"},
 		"nan-time":   {sampling.ContractViolation, "planner nan-time, row 1 of the step: CONTRACT_VIOLATION: next_t NaN, expected a time from 0 to 1; *"},
-		"raises":     {sampling.Internal, "planner raises: INTERNAL: Exception calling application: KeyError; see the plugin's log"},
-		"environment": {sampling.Crashed, "planner environment: CRASHED: the process exited with status 1 during Plan; its log ends with: environment: " +
+		"raises":     {sampling.Internal, "planner raises: INTERNAL: Exception calling application: KeyError; `--set plugins.log=debug` shows the plugin's log"},
+		"environment": {sampling.Crashed, "planner environment: CRASHED: the process exited with status 1 during Plan; its log says: environment: " +
 			"MDMHOST_LIFELINE_FD=3 MDMHOST_SHARED_FD=4 MDMHOST_PLUGIN=* PLUGIN_*"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -190,6 +192,20 @@ func TestAStoppedPluginIsClosed(t *testing.T) {
 	p, _ := started(t, supervise.Spec{Name: "calm"})
 	stop(t, p.Pid())
 	// launch checks that Close ends it.
+}
+
+func TestServeDoesNotReturn(t *testing.T) {
+	note := filepath.Join(t.TempDir(), "note")
+	p, err := launch(t, supervise.Spec{Name: "returns", Env: []string{"NOTE=" + note}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(note); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the main function went on after Serve: %v", err)
+	}
 }
 
 func TestPrintingIsHarmless(t *testing.T) {
@@ -292,12 +308,12 @@ func TestLaunchDiagnoses(t *testing.T) {
 		"interpreter":    {supervise.Spec{Path: file("script", "#!/no/python\n", 0o700), Name: "script"}, sampling.InvalidConfig, "planner script: INVALID_CONFIG: the interpreter that its first line names is missing; *"},
 		"greets":         {supervise.Spec{}, sampling.UnsupportedProtocol, `planner greets: UNSUPPORTED_PROTOCOL: it printed "Welcome to my planner!" on standard output before the handshake; *`},
 		"chatters":       {supervise.Spec{}, sampling.UnsupportedProtocol, `planner chatters: UNSUPPORTED_PROTOCOL: it printed "lalala*..." on standard output before the handshake; *`},
-		"quits":          {supervise.Spec{}, sampling.Crashed, "planner quits: CRASHED: it exited with status 5 before the handshake; its log ends with: no licence found; *"},
-		"nothing":        {supervise.Spec{}, sampling.Crashed, "planner nothing: CRASHED: it exited with status 2 before the handshake; its log ends with: there is no plugin nothing; *"},
+		"quits":          {supervise.Spec{}, sampling.Crashed, "planner quits: CRASHED: it exited with status 5 before the handshake; its log says: no licence found; *"},
+		"nothing":        {supervise.Spec{}, sampling.Crashed, "planner nothing: CRASHED: it exited with status 2 before the handshake; its log says: there is no plugin nothing; *"},
 		"silent":         {supervise.Spec{Deadlines: quick}, sampling.Timeout, "planner silent: TIMEOUT: no handshake within 500ms; the process was stopped; *raise planner.start"},
 		"protocol3":      {supervise.Spec{}, sampling.UnsupportedProtocol, "planner protocol3: UNSUPPORTED_PROTOCOL: it speaks protocol version 3, this host speaks version 1; *"},
 		"tcp1":           {supervise.Spec{}, sampling.UnsupportedProtocol, "planner tcp1: UNSUPPORTED_PROTOCOL: its handshake is not one of this host: *"},
-		"cookie":         {supervise.Spec{Path: file("other", "#!/bin/sh\necho 'This binary is a plugin.' >&2; exit 1\n", 0o700), Name: "other"}, sampling.Crashed, "planner other: CRASHED: it exited with status 1 before the handshake; its log ends with: This binary is a plugin.; *"},
+		"cookie":         {supervise.Spec{Path: file("other", "#!/bin/sh\necho 'This binary is a plugin.' >&2; exit 1\n", 0o700), Name: "other"}, sampling.Crashed, "planner other: CRASHED: it exited with status 1 before the handshake; its log says: This binary is a plugin.; *"},
 		"masked":         {supervise.Spec{}, sampling.UnsupportedProtocol, "planner masked: UNSUPPORTED_PROTOCOL: it is not a planner; *"},
 		"kind":           {supervise.Spec{Kind: sampling.KindTrainer, Name: "md4"}, sampling.InvalidConfig, "trainer md4: INVALID_CONFIG: *"},
 	} {

@@ -3,6 +3,7 @@ package supervise
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -11,8 +12,16 @@ import (
 type lastWords struct {
 	mu    sync.Mutex
 	lines []string
+	cause []string // the lines that tell why the process dies, before stacks and registers
+	whole bool     // cause has all of them
 	part  []byte
 }
+
+// fatal is how a runtime's report of its own end begins: Go's panics, fatal errors and signals, and Rust's panics.
+var fatal = regexp.MustCompile(`^(panic: |fatal error: |SIG[A-Z]+: |thread '.*' panicked at )`)
+
+// dump is how what follows such a report begins.
+var dump = regexp.MustCompile(`^(goroutine \d+ |PC=|stack backtrace:)`)
 
 const (
 	keptLines = 40
@@ -33,6 +42,7 @@ func (w *lastWords) Write(p []byte) (int, error) {
 			break
 		}
 		if text := readable(w.part); text != "" {
+			w.explain(text)
 			w.lines = append(w.lines, text)
 			w.lines = w.lines[max(0, len(w.lines)-keptLines):]
 		}
@@ -41,7 +51,18 @@ func (w *lastWords) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String tells the last lines in one: those from a Go panic on, or the last three.
+// explain keeps the report of a process's end from being pushed out by its own stacks.
+func (w *lastWords) explain(line string) {
+	if len(w.cause) == 0 && !fatal.MatchString(line) || w.whole {
+		return
+	}
+	if w.whole = dump.MatchString(line); !w.whole {
+		w.cause = append(w.cause, line)
+		w.whole = len(w.cause) == toldLines
+	}
+}
+
+// String tells why the process died, if it said so, or its last lines, in one line.
 func (w *lastWords) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,14 +70,11 @@ func (w *lastWords) String() string {
 	if text := readable(w.part); text != "" {
 		lines = append(lines[:len(lines):len(lines)], text)
 	}
-	from := max(0, len(lines)-toldLines)
-	for i, line := range lines {
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-			from = i
-			break
-		}
+	told := lines[max(0, len(lines)-toldLines):]
+	if len(w.cause) > 0 {
+		told = w.cause
 	}
-	return strings.Join(lines[from:min(len(lines), from+toldLines)], " | ")
+	return strings.Join(told, " | ")
 }
 
 // readable returns the message of a log line in JSON, and any other line as it is.

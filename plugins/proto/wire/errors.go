@@ -86,7 +86,7 @@ func FromStatus(err error, object string) (e *sampling.Error, ok bool) {
 	case codes.Canceled, codes.DeadlineExceeded, codes.Unavailable, codes.OK:
 		return nil, false
 	default:
-		e.Code, e.Hint = sampling.Internal, "see the plugin's log"
+		e.Code, e.Hint = sampling.Internal, "`--set plugins.log=debug` shows the plugin's log"
 	}
 	return e, true
 }
