@@ -54,7 +54,7 @@ func begin(ctx context.Context, spec *Spec, memory *shm.Memory) (_ *instance, er
 	if f := memory.File(); f != nil {
 		inherit(cmd, wire.SharedVar, f)
 	}
-	if in.process, err = newProcess(cmd); err != nil {
+	if in.process, err = newProcess(cmd, in.words); err != nil {
 		return nil, errors.Join(spec.fail(sampling.Exhausted, err.Error(), "raise the limit on open files (ulimit -n)"), hold.Close(), in.sockets.remove())
 	}
 	in.client = plugin.NewClient(&plugin.ClientConfig{
@@ -72,7 +72,6 @@ func begin(ctx context.Context, spec *Spec, memory *shm.Memory) (_ *instance, er
 		GRPCDialOptions:  wire.DialOptions(),
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: in.sockets.path},
 		Logger:           spec.Logger,
-		Stderr:           in.words,
 		SyncStdout:       in.words,
 		SyncStderr:       in.words,
 	})

@@ -49,6 +49,9 @@ func calm() sampling.Planner {
 	}, sdk.Needs(sdk.Entropy), sdk.Version("1.2.3"), sdk.Summary("opens what is calm"), sdk.Pure())
 }
 
+// flooded is how many bytes the plugin "floods" prints.
+const flooded = 64 << 20
+
 // misbehave makes a planner whose Plan calls a function first; opts may declare it pure.
 func misbehave(act func(r sdk.Row), opts ...sdk.Option) func() {
 	return func() {
@@ -79,6 +82,14 @@ var plugins = map[string]func(){
 	"chatters":  func() { fmt.Print(strings.Repeat("la", 1<<20)); sdk.Serve(calm()) },
 	"quits":     func() { fmt.Fprintln(os.Stderr, "no licence found"); os.Exit(5) },
 	"silent":    func() { time.Sleep(time.Hour) },
+	"floods": misbehave(func(sdk.Row) {
+		line := strings.Repeat("x", 1023) + "\n"
+		for range flooded >> 10 {
+			_, _ = os.Stderr.WriteString(line)
+		}
+		fmt.Fprintln(os.Stderr, "out of ink")
+		os.Exit(3)
+	}),
 	"returns": func() {
 		sdk.Serve(calm())
 		if err := os.WriteFile(os.Getenv("NOTE"), nil, 0o600); err != nil {

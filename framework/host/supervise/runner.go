@@ -26,7 +26,7 @@ type process struct {
 	killed  bool // also before the start, which then fails
 }
 
-func newProcess(cmd *exec.Cmd) (*process, error) {
+func newProcess(cmd *exec.Cmd, words *lastWords) (*process, error) {
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func newProcess(cmd *exec.Cmd) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &process{cmd: cmd, stdout: &greeting{pipe: stdout}, stderr: stderr, exited: make(chan struct{})}, nil
+	return &process{cmd: cmd, stdout: &greeting{pipe: stdout}, stderr: &flood{pipe: stderr, words: words}, exited: make(chan struct{})}, nil
 }
 
 // Start starts the process in a group of its own, so that a Ctrl-C for the host is not one for the plugin, and without

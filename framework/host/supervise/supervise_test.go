@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
 	"github.com/mdmhost/mdmhost/framework/host/supervise"
@@ -192,6 +193,31 @@ func TestAStoppedPluginIsClosed(t *testing.T) {
 	p, _ := started(t, supervise.Spec{Name: "calm"})
 	stop(t, p.Pid())
 	// launch checks that Close ends it.
+}
+
+// tally counts what is written and remembers whether anything was left out.
+type tally struct {
+	bytes   int
+	notices int
+}
+
+func (c *tally) Write(p []byte) (int, error) {
+	c.bytes += len(p)
+	c.notices += strings.Count(string(p), "prints more than 1 MiB a second")
+	return len(p), nil
+}
+
+func TestAFloodIsCutButNotItsEnd(t *testing.T) {
+	var shown tally
+	p, planner := started(t, supervise.Spec{Name: "floods", Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: &shown})})
+	_, err := plan(planner, step())
+	check(t, err, sampling.Crashed, "planner floods: CRASHED: the process exited with status 3 during Plan; *| out of ink; *")
+	if err := p.Close(); err != nil { // nothing is written any more
+		t.Fatal(err)
+	}
+	if shown.notices == 0 || shown.bytes > flooded/2 {
+		t.Errorf("the log has %d bytes of %d and says %d times that some are left out", shown.bytes, flooded, shown.notices)
+	}
 }
 
 func TestServeDoesNotReturn(t *testing.T) {
