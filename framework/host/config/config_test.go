@@ -122,7 +122,7 @@ steps: 3
 runtime:
   session_config:
     session.intra_op.allow_spinning: 0
-    odd: [1]
+    ep.odd: [1]
 `)
 	_, err := config.Load(config.Sources{
 		File:    file,
@@ -138,7 +138,7 @@ runtime:
   mine.yaml:5: steps: expected a whole number from 0, found the text "many"
   mine.yaml:7: sampling.temprature: unknown key; did you mean sampling.temperature?
   mine.yaml:8: sampling.top_p: expected a number above 0 up to 1, found 1.5
-  mine.yaml:13: runtime.session_config.odd: expected a text or number for the session entry odd, found [1]
+  mine.yaml:13: runtime.session_config.ep.odd: expected a text or number for the session entry ep.odd, found [1]
   MDMHOST_BACH: bach: unknown key; did you mean MDMHOST_BATCH?
   MDMHOST_SAMPLING__TOP_K: sampling.top_k: expected a whole number from 0, found "-1"
   --set sampling.draw: expected inverse_cdf or gumbel, found "gumble"; did you mean gumbel?
@@ -157,17 +157,17 @@ runtime:
 
 func TestSpellings(t *testing.T) {
 	for name, text := range map[string]string{
-		"nested":    "planner:\n  name: eb\n  gamma: 0.3\nruntime:\n  session_config:\n    a.b: 1\n",
-		"dotted":    "planner.name: eb\nplanner.gamma: 0.3\nruntime.session_config.a.b: 1\n",
-		"shorthand": "planner: eb\nplanner.gamma: 0.3\nruntime: {session_config: {a: {b: '1'}}}\n",
-		"json":      `{"planner": {"name": "eb", "gamma": 0.3}, "runtime": {"session_config": {"a.b": true}}}`,
+		"nested":    "planner:\n  name: eb\n  gamma: 0.3\nruntime:\n  session_config:\n    ep.b: 1\n",
+		"dotted":    "planner.name: eb\nplanner.gamma: 0.3\nruntime.session_config.ep.b: 1\n",
+		"shorthand": "planner: eb\nplanner.gamma: 0.3\nruntime: {session_config: {ep: {b: '1'}}}\n",
+		"json":      `{"planner": {"name": "eb", "gamma": 0.3}, "runtime": {"session_config": {"ep.b": true}}}`,
 	} {
 		c := load(t, config.Sources{File: write(t, name+".yaml", text)})
 		want := config.Part{Name: "eb", Options: map[string]any{"gamma": 0.3}}
 		if diff := cmp.Diff(want, c.Planner); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if diff := cmp.Diff(map[string]string{"a.b": "1"}, c.Runtime.SessionConfig); diff != "" {
+		if diff := cmp.Diff(map[string]string{"ep.b": "1"}, c.Runtime.SessionConfig); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -153,8 +153,14 @@ func check(s setting) (string, any, error) {
 	return key, value, err
 }
 
+// sessionGroups are the first parts of all names of session entries; ONNX Runtime itself takes any name in silence.
+var sessionGroups = []string{"session", "optimization", "ep", "mlas", "memory"}
+
 // sessionEntry returns the text that ONNX Runtime takes for every entry.
 func sessionEntry(name string, value any) (string, error) {
+	if group, _, ok := strings.Cut(name, "."); !ok || !slices.Contains(sessionGroups, group) {
+		return "", fmt.Errorf("no session entry of ONNX Runtime begins with %q%s", group, DidYouMean(group, sessionGroups))
+	}
 	switch v := value.(type) {
 	case Text:
 		return string(v), nil
