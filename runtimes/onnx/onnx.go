@@ -82,6 +82,7 @@ type Denoiser struct {
 	decoded *graph.Model        // likewise
 	head    *head
 	session *ort.DynamicAdvancedSession
+	worker  *capi.Worker // runs the session
 	run     *ort.RunOptions
 	shapes  shapes
 }
@@ -175,6 +176,7 @@ func (d *Denoiser) Close() error {
 	d.shapes.free()
 	var errs []error
 	if d.session != nil {
+		d.worker.Close()
 		errs = append(errs, d.session.Destroy(), d.run.Destroy())
 		d.session, d.run = nil, nil
 	}

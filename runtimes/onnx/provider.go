@@ -10,22 +10,11 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	ort "github.com/yalue/onnxruntime_go"
 
 	"github.com/mdmhost/mdmhost/runtimes/onnx/internal/capi"
 )
-
-// raw returns the OrtSessionOptions behind the wrapper's value, which the wrapper does not give: its struct is that one
-// pointer. init refuses a wrapper that is laid out otherwise.
-func raw(o *ort.SessionOptions) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(o)) }
-
-func init() {
-	if unsafe.Sizeof(ort.SessionOptions{}) != unsafe.Sizeof(uintptr(0)) {
-		panic("runtimes/onnx: onnxruntime_go's SessionOptions is no longer one pointer; adapt raw()")
-	}
-}
 
 var levels = map[string]ort.GraphOptimizationLevel{
 	"": ort.GraphOptimizationLevelEnableAll, "all": ort.GraphOptimizationLevelEnableAll, "extended": ort.GraphOptimizationLevelEnableExtended,

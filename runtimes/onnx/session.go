@@ -51,7 +51,13 @@ func (d *Denoiser) Configure(ctx context.Context, spec sampling.Head) error {
 		_ = session.Destroy()
 		return fmt.Errorf("ONNX Runtime: %w", err)
 	}
-	d.head, d.session, d.run = h, session, run
+	worker, err := d.library.NewWorker(rawSession(session), inputs, h.outputs)
+	if err != nil {
+		_ = run.Destroy()
+		_ = session.Destroy()
+		return err
+	}
+	d.head, d.session, d.run, d.worker = h, session, run, worker
 	_ = d.setup.Destroy()
 	d.setup, d.file, d.decoded = nil, nil, nil
 	if d.options.Warmup {
@@ -158,14 +164,14 @@ func (d *Denoiser) runSession(ctx context.Context, s *shape) error {
 		return d.errClosed()
 	}
 	if ctx.Done() == nil {
-		return d.session.RunWithOptions(s.inputs, s.outputs, d.run)
+		return d.worker.Run(rawRun(d.run), s.in, s.out)
 	}
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		_ = d.run.Terminate()
 		close(ended)
 	})
-	err := d.session.RunWithOptions(s.inputs, s.outputs, d.run)
+	err := d.worker.Run(rawRun(d.run), s.in, s.out)
 	if !stop() { // the flag is set, or about to be: take it back for the next run
 		<-ended
 		_ = d.run.UnsetTerminate()

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"unsafe"
 
 	ort "github.com/yalue/onnxruntime_go"
 
@@ -32,7 +33,8 @@ type shape struct {
 	logits         []float32 // [B, L, V] with HeadGo
 	inputs         []ort.Value
 	outputs        []ort.Value
-	feeds, fetches []func() // copies before and after a run
+	in, out        []unsafe.Pointer // the same, as the C API has them
+	feeds, fetches []func()         // copies before and after a run
 	memory         capi.Memory
 }
 
@@ -114,7 +116,7 @@ func (s *shape) free() {
 		_ = v.Destroy()
 	}
 	s.memory.Free()
-	s.inputs, s.outputs, s.feeds, s.fetches = nil, nil, nil, nil
+	s.inputs, s.outputs, s.in, s.out, s.feeds, s.fetches = nil, nil, nil, nil, nil, nil
 }
 
 func (s *shape) padded() bool { return s.b != s.rows || s.l != s.length }
@@ -166,6 +168,7 @@ func (all *shapes) build(d *Denoiser, b, l int) (*shape, error) {
 			}
 		}
 	}
+	s.in, s.out = rawValues(s.inputs), rawValues(s.outputs)
 	return s, a.err
 }
 
