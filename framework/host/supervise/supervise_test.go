@@ -62,7 +62,9 @@ func launch(t *testing.T, spec supervise.Spec) (*supervise.Process, error) {
 		if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "*")); len(left) > 0 {
 			t.Errorf("files are left: %v", left)
 		}
-		goleak.VerifyNone(t, before)
+		// go-plugin's own stream for brokered connections ends when gRPC notices that its connection is gone, which can
+		// take longer on a busy machine than this check waits.
+		goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("github.com/hashicorp/go-plugin.(*gRPCBrokerClientImpl).StartStream"))
 	})
 	return p, err
 }
