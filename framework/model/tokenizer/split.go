@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
 // splitter cuts a text into pieces, or rewrites it; no piece is empty.
@@ -43,6 +44,9 @@ func (s *splitterSpec) splitters() ([]splitter, error) {
 		}
 		return []splitter{spellBytes}, nil
 	case "Split":
+		if s.singles() {
+			return []splitter{characters}, nil
+		}
 		re, err := s.Pattern.compile()
 		if err != nil {
 			return nil, err
@@ -54,6 +58,22 @@ func (s *splitterSpec) splitters() ([]splitter, error) {
 		return []splitter{func(text string) []string { return join(spans(re, text, s.Invert)) }}, nil
 	}
 	return nil, lacking("pre_tokenizer %q", s.Type)
+}
+
+// singles tells whether the pieces are the characters of the text, for which no pattern need be run.
+func (s *splitterSpec) singles() bool {
+	return s.Pattern != nil && s.Pattern.Regex != nil && s.Behavior == "Isolated" && (*s.Pattern.Regex == characterPattern || *s.Pattern.Regex == `(?m:.)`)
+}
+
+// characters cuts valid UTF-8 into its characters.
+func characters(text string) []string {
+	out := make([]string, 0, len(text))
+	for len(text) > 0 {
+		_, n := utf8.DecodeRuneInString(text)
+		out = append(out, text[:n])
+		text = text[n:]
+	}
+	return out
 }
 
 func (p *patternSpec) compile() (*regexp.Regexp, error) {
