@@ -51,5 +51,7 @@ func String(name, v string) *Attribute {
 	return &Attribute{Name: name, Kind: KindString, S: []byte(v)}
 }
 
-// Value is a tensor attribute.
-func Value(name string, v *Tensor) *Attribute { return &Attribute{Name: name, Kind: KindTensor, T: v} }
+// TensorValue is a tensor attribute.
+func TensorValue(name string, v *Tensor) *Attribute {
+	return &Attribute{Name: name, Kind: KindTensor, T: v}
+}

@@ -19,7 +19,7 @@ func small() *Model {
 		Graph: &Graph{
 			Name: "g",
 			Nodes: []*Node{{Name: "n", Op: "Clip", Inputs: []string{"x", "", "hi"}, Outputs: []string{"y"}, Attributes: []*Attribute{
-				Int("i", 0), Float("f", 0), String("s", ""), Ints("l", 1, -2), Value("t", OfInts("", []int64{2}, []int64{3, -4})),
+				Int("i", 0), Float("f", 0), String("s", ""), Ints("l", 1, -2), TensorValue("t", OfInts("", []int64{2}, []int64{3, -4})),
 				{Name: "g", Kind: KindGraph, G: &Graph{Name: "inner", Initializers: []*Tensor{{Name: "e", Type: Float32, Dims: []int64{1},
 					External: []Entry{{"location", "w.bin"}}, external: true}}}},
 				{Name: "fs", Kind: KindFloats, Floats: []float32{1, 2}}, {Name: "r", Kind: KindInt, Ref: "outer"},

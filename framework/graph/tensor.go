@@ -112,3 +112,19 @@ func (t *Tensor) Ints() ([]int64, error) {
 	}
 	return out, nil
 }
+
+// withRaw is the tensor with its elements in Raw, where they stand in a field of their own type.
+func (t *Tensor) withRaw() *Tensor {
+	if t.Raw != nil || t.IsExternal() {
+		return t
+	}
+	switch {
+	case t.Type == Int64 && t.Int64s != nil:
+		if v, err := t.Ints(); err == nil {
+			return OfInts(t.Name, t.Dims, v)
+		}
+	case t.Type == Float32 && t.Floats != nil: // packed float_data is little-endian already
+		return &Tensor{Name: t.Name, Type: t.Type, Dims: t.Dims, Raw: t.Floats}
+	}
+	return t
+}

@@ -28,7 +28,7 @@ func (b *body) cast(x string, to graph.Type) string {
 }
 
 func (b *body) constant(t *graph.Tensor) string {
-	return b.attr("Constant", []*graph.Attribute{graph.Value("value", t)})
+	return b.attr("Constant", []*graph.Attribute{graph.TensorValue("value", t)})
 }
 
 func (b *body) float(v float64) string {

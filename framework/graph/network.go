@@ -1,0 +1,169 @@
+package graph
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Port is a named input or output of a network. Dimensions of the same name are equal in all ports of one call.
+type Port struct {
+	Name  string
+	Type  Type
+	Shape []Dim
+}
+
+// Signature says what a network takes and gives, such as input_ids [B, L] to logits [B, L, 50].
+type Signature struct{ Inputs, Outputs []Port }
+
+// DeclareNetwork makes a network known to [Builder.Network], which calls it by name. Its inside is filled in later, by
+// whoever has it.
+func (b *Builder) DeclareNetwork(name string, s Signature) {
+	if b.networks == nil {
+		b.networks = map[string]Signature{}
+	}
+	b.networks[name] = s
+}
+
+// Network calls a declared network with named inputs and returns its named outputs. Inputs of the signature may be left
+// out where the network has a default for them (attention_mask: all real).
+func (b *Builder) Network(name string, inputs map[string]Value) map[string]Value {
+	out := map[string]Value{}
+	if b.err != nil {
+		return out
+	}
+	s, ok := b.networks[name]
+	if !ok {
+		b.fail("network %q is not declared; the declared ones are %q", name, slices.Sorted(maps.Keys(b.networks)))
+		return out
+	}
+	node := []*Attribute{String("name", name), {Name: "inputs", Kind: KindStrings}, {Name: "outputs", Kind: KindStrings}}
+	var values []Value
+	for _, p := range s.Inputs {
+		if v, ok := inputs[p.Name]; ok && v.Given() {
+			node[1].Strings = append(node[1].Strings, []byte(p.Name))
+			values = append(values, v)
+		}
+	}
+	if len(values) != len(inputs) {
+		for _, k := range slices.Sorted(maps.Keys(inputs)) {
+			if !slices.ContainsFunc(s.Inputs, func(p Port) bool { return p.Name == k }) {
+				b.fail("network %q has no input %q; it has %s", name, k, portNames(s.Inputs))
+				return out
+			}
+		}
+	}
+	for _, p := range s.Outputs {
+		node[2].Strings = append(node[2].Strings, []byte(p.Name))
+	}
+	for i, v := range b.OpN("mdm.Network", len(s.Outputs), node, values...) {
+		out[s.Outputs[i].Name] = v
+	}
+	return out
+}
+
+func portNames(ports []Port) string {
+	names := make([]string, len(ports))
+	for i, p := range ports {
+		names[i] = p.Name
+	}
+	return fmt.Sprintf("%q", names)
+}
+
+func init() { register(inferNetwork, "mdm.Network") }
+
+func inferNetwork(c *call) error {
+	name := c.node.TextAttr("name", "")
+	s, ok := c.b.networks[name]
+	if !ok {
+		return fmt.Errorf("network %q is not declared; the declared ones are %q", name, slices.Sorted(maps.Keys(c.b.networks)))
+	}
+	given := c.attr("inputs")
+	if given == nil || len(given.Strings) != len(c.in) {
+		return fmt.Errorf("network %q: the attribute inputs names %d of %d inputs", name, len(given.strings()), len(c.in))
+	}
+	sizes := map[string]Dim{}
+	for i, key := range given.Strings {
+		at := slices.IndexFunc(s.Inputs, func(p Port) bool { return p.Name == string(key) })
+		if at < 0 {
+			return fmt.Errorf("network %q has no input %q; it has %s", name, key, portNames(s.Inputs))
+		}
+		if err := match(s.Inputs[at], c.in[i], sizes); err != nil {
+			return fmt.Errorf("network %q: %w", name, err)
+		}
+	}
+	wanted := c.attr("outputs")
+	for i := range c.out {
+		p := s.Outputs[min(i, len(s.Outputs)-1)]
+		if wanted != nil && i < len(wanted.Strings) {
+			at := slices.IndexFunc(s.Outputs, func(p Port) bool { return p.Name == string(wanted.Strings[i]) })
+			if at < 0 {
+				return fmt.Errorf("network %q has no output %q; it has %s", name, wanted.Strings[i], portNames(s.Outputs))
+			}
+			p = s.Outputs[at]
+		}
+		shape := slices.Clone(p.Shape)
+		for j, d := range shape {
+			shape[j] = d.substitute(sizes)
+		}
+		c.set(i, p.Type, shape)
+	}
+	return nil
+}
+
+func (a *Attribute) strings() [][]byte {
+	if a == nil {
+		return nil
+	}
+	return a.Strings
+}
+
+// match holds a value against a port and learns the sizes behind the port's names.
+func match(p Port, v Value, sizes map[string]Dim) error {
+	if v.Type() != p.Type && v.Type() != Undefined {
+		return fmt.Errorf("input %s is %s; expected %s", p.Name, v, p.Type)
+	}
+	if !v.HasRank() {
+		return nil
+	}
+	if v.Rank() != len(p.Shape) {
+		return fmt.Errorf("input %s is %s; expected shape %s", p.Name, v, shapeText(p.Shape))
+	}
+	for i, want := range p.Shape {
+		got := v.Dim(i)
+		if !want.IsKnown() {
+			if before, seen := sizes[want.Name]; seen && before.IsKnown() && got.IsKnown() && before.Size != got.Size {
+				return fmt.Errorf("input %s has %s for %s, another input has %s", p.Name, got, want.Name, before)
+			}
+			sizes[want.Name] = got
+			continue
+		}
+		if got.IsKnown() && got.Size != want.Size {
+			return fmt.Errorf("input %s is %s; expected shape %s", p.Name, v, shapeText(p.Shape))
+		}
+	}
+	return nil
+}
+
+// substitute puts sizes in the place of names.
+func (d Dim) substitute(sizes map[string]Dim) Dim {
+	if d.IsKnown() || d.unknown() {
+		return d
+	}
+	out := Known(0)
+	for m, c := range d.polynomial() {
+		term := Known(c)
+		if c < 0 {
+			return d
+		}
+		for _, name := range splitNames(m) {
+			if s, ok := sizes[name]; ok {
+				term = term.Times(s)
+			} else {
+				term = term.Times(Named(name))
+			}
+		}
+		out = out.Plus(term)
+	}
+	return out
+}
