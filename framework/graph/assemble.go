@@ -181,7 +181,7 @@ func (b *Builder) Replay(m *Model, bind map[string]Value, expand func(n *Node, i
 		}
 		for i, name := range n.Outputs {
 			if name != "" && i < len(written) {
-				at[name] = written[i]
+				at[name] = b.folded(written[i])
 			}
 		}
 	}
@@ -189,6 +189,25 @@ func (b *Builder) Replay(m *Model, bind map[string]Value, expand func(n *Node, i
 		out[o.Name] = find(o.Name)
 	}
 	return out
+}
+
+// folded is a constant in the place of a computed shape, where the dimensions that it is computed from are numbers here. What
+// needed more than shape arithmetic stays; what nobody reads any more is pruned.
+func (b *Builder) folded(v Value) Value {
+	ints, ok := v.Ints()
+	if !ok || v.Content() != nil || v.Type() != Int64 || v.Rank() > 1 {
+		return v
+	}
+	raw := make([]int64, len(ints))
+	for i, d := range ints {
+		if raw[i], ok = d.literal(); !ok {
+			return v
+		}
+	}
+	if v.Rank() == 0 {
+		return b.Int(raw[0])
+	}
+	return b.Ints(raw...)
 }
 
 // copied adds a tensor of another graph, keeping its name where it is free.
