@@ -1,0 +1,60 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// holder is who works in a run directory, as the file "lock" says.
+type holder struct {
+	PID   int       `json:"pid"`
+	Host  string    `json:"host"`
+	Since time.Time `json:"since"`
+}
+
+// Busy is the error of a run directory that another process works in; nothing was changed.
+type Busy struct{ Run, Holder string }
+
+// Error names the holder.
+func (b *Busy) Error() string {
+	return fmt.Sprintf("run %s: %s works in it; wait for its end, stop it, or name another run directory", b.Run, b.Holder)
+}
+
+// lock takes a run directory for this process. The system frees it when the process ends, however that happens.
+func lock(run string) (*flock.Flock, error) {
+	path := filepath.Join(run, "lock")
+	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
+	locked, err := l.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", run, err)
+	}
+	if !locked {
+		return nil, &Busy{run, readHolder(path)}
+	}
+	host, err := os.Hostname()
+	if err == nil {
+		var text []byte
+		text, err = json.Marshal(holder{os.Getpid(), host, time.Now().Truncate(time.Second)})
+		err = errors.Join(err, os.WriteFile(path, append(text, '\n'), 0o644))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("run %s: %w", run, err), l.Unlock())
+	}
+	return l, nil
+}
+
+// readHolder describes who holds a lock. The holder may be about to write its name.
+func readHolder(path string) string {
+	var h holder
+	text, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(text, &h) != nil {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d on %s (since %s)", h.PID, h.Host, h.Since.Format(time.DateTime))
+}
