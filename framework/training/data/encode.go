@@ -1,0 +1,126 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// encoder turns records into ids.
+type encoder struct {
+	*Vocabulary
+	spec           *Spec
+	prefix, suffix []int32
+	mask, unknown  int32 // -1: none
+}
+
+func newEncoder(v *Vocabulary, s *Spec) *encoder {
+	e := &encoder{Vocabulary: v, spec: s, mask: -1, unknown: -1}
+	if format, _ := s.kind(); format != Text {
+		e.prefix, e.suffix = v.Template()
+	}
+	if id, ok := v.Mask(); ok {
+		e.mask = id
+	}
+	if id, ok := v.Unknown(); ok && s.Unknown == Error {
+		e.unknown = id
+	}
+	return e
+}
+
+// fixes tells whether rows have positions that are given.
+func (e *encoder) fixes() bool {
+	return e.spec.Layout == Padded && len(e.prefix)+len(e.suffix)+len(e.spec.FixedColumn)+len(e.spec.PromptColumn) > 0
+}
+
+// text encodes a text alone. Text that spells out the mask or the padding is unfit, and so is text that the tokenizer does
+// not know.
+func (e *encoder) text(text string) ([]int32, error) {
+	ids, err := e.Encode(text, false)
+	if err != nil {
+		return nil, unfit{err}
+	}
+	for _, id := range ids {
+		switch id {
+		case e.mask:
+			return nil, unfit{fmt.Errorf("has the mask %s, which data must not have; take it out", e.Token(id))}
+		case e.unknown:
+			return nil, unfit{fmt.Errorf("%q is not in the vocabulary; add it, or set data.unknown to keep", e.stranger(text))}
+		case e.Pad:
+			if e.Special(id) {
+				return nil, unfit{fmt.Errorf("has the padding %s, which data must not have; take it out", e.Token(id))}
+			}
+		}
+	}
+	return ids, nil
+}
+
+// stranger finds the first word of a text that the tokenizer does not know, or the first such character of it where
+// characters are the tokens.
+func (e *encoder) stranger(text string) string {
+	for word := range strings.FieldsSeq(text) {
+		ids, err := e.Encode(word, false)
+		at := slices.Index(ids, e.unknown)
+		switch {
+		case err != nil || at < 0:
+		case len(ids) == utf8.RuneCountInString(word):
+			return string([]rune(word)[at])
+		default:
+			return clip(word)
+		}
+	}
+	return clip(text)
+}
+
+// stream encodes a part of a packed stream, with the special tokens of records around it.
+func (e *encoder) stream(text string) ([]int32, error) {
+	ids, err := e.text(text)
+	if err != nil || len(e.prefix)+len(e.suffix) == 0 {
+		return ids, err
+	}
+	return slices.Concat(e.prefix, ids, e.suffix), nil
+}
+
+// row encodes a record as a padded row: ids [n], and fixed [n] or nil if nothing is.
+func (e *encoder) row(rec record) (ids []int32, fixed []bool, err error) {
+	text, err := e.text(rec.text)
+	if err != nil || !e.fixes() {
+		return text, nil, err
+	}
+	var prompt []int32
+	if e.spec.PromptColumn != "" && rec.other != "" {
+		if prompt, err = e.text(rec.other); err != nil {
+			return nil, nil, err
+		}
+	}
+	ids = slices.Concat(e.prefix, prompt, text, e.suffix)
+	fixed = make([]bool, len(ids))
+	start := len(e.prefix) + len(prompt)
+	for i := range fixed {
+		fixed[i] = i < start || i >= start+len(text)
+	}
+	if e.spec.FixedColumn != "" {
+		if err := e.givens(fixed[start:start+len(text)], rec.other); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !slices.Contains(fixed, false) {
+		return nil, nil, unfit{errors.New("every position is fixed, which leaves nothing to learn; look whether the columns are the right ones")}
+	}
+	return ids, fixed, nil
+}
+
+// givens marks the positions that the fixed column gives.
+func (e *encoder) givens(fixed []bool, column string) error {
+	if n := utf8.RuneCountInString(column); n != len(fixed) {
+		return unfit{fmt.Errorf("%s: expected %d characters, one for each token of %s, found %d", e.spec.FixedColumn, len(fixed), e.spec.Column, n)}
+	}
+	i := 0
+	for _, r := range column {
+		fixed[i] = !strings.ContainsRune(e.spec.Blank, r)
+		i++
+	}
+	return nil
+}
