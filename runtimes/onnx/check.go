@@ -47,15 +47,16 @@ func Check(o Options) Report {
 	}
 	slices.Sort(r.Providers)
 	// The provider is appended to session options that nobody uses.
-	d := &Denoiser{options: Options{LibraryDirs: o.LibraryDirs, Device: o.Device, ProviderOptions: o.ProviderOptions}, ports: &ports{}, library: library}
-	if d.setup, err = d.sessionOptions(); err == nil {
-		err = d.appendCUDA()
-		_ = d.setup.Destroy()
+	e := engine{options: Options{LibraryDirs: o.LibraryDirs, Device: o.Device, ProviderOptions: o.ProviderOptions}, library: library}
+	setup, err := e.sessionOptions("")
+	if err == nil {
+		err = e.appendCUDA(setup)
+		_ = setup.Destroy()
 	}
 	if r.CUDA = err == nil; err != nil {
 		r.CUDAMissing = err.Error()
 	}
-	r.Nvidia = d.nvidia
+	r.Nvidia = e.nvidia
 	return r
 }
 

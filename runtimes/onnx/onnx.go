@@ -65,13 +65,10 @@ type Options struct {
 
 // Denoiser is an opened model; it implements [sampling.Denoiser].
 type Denoiser struct {
-	model   Model
-	options Options
-	library *capi.Library
-	ports   *ports
-	caps    sampling.Capabilities
-	notes   []string
-	nvidia  []string // libraries loaded for CUDA
+	engine
+	model Model
+	ports *ports
+	caps  sampling.Capabilities
 
 	closed  atomic.Bool
 	running atomic.Pointer[ort.RunOptions] // of the pass in progress, for those who end it
@@ -95,7 +92,7 @@ func Open(ctx context.Context, m Model, o Options) (_ *Denoiser, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	d := &Denoiser{model: m, options: o}
+	d := &Denoiser{model: m, engine: engine{options: o}}
 	if d.file, err = d.model.read(); err != nil {
 		return nil, err
 	}
@@ -108,13 +105,16 @@ func Open(ctx context.Context, m Model, o Options) (_ *Denoiser, err error) {
 	if d.library, err = load(o.Library); err != nil {
 		return nil, err
 	}
-	provider, err := d.chooseProvider()
-	if err != nil {
+	dir := ""
+	if d.ports.external {
+		dir = d.model.Dir
+	}
+	if d.setup, err = d.chooseProvider(dir); err != nil {
 		return nil, err
 	}
 	if d.options.Head == "" {
 		d.options.Head = HeadFused
-		if provider != "cpu" {
+		if d.provider != "cpu" {
 			d.options.Head = HeadGraph
 		}
 	}
@@ -123,7 +123,7 @@ func Open(ctx context.Context, m Model, o Options) (_ *Denoiser, err error) {
 		Serves: sampling.Needs{Proposal: true, LogpProposal: sampling.OnModel, P1: true, P2: true, Entropy: sampling.OnModel, LogpCurrent: true,
 			TopK: d.model.V, Logits: true},
 		VocabDots: maxVocabDots, MaxRows: p.rows, FixedRows: p.rows, MaxLength: p.length, FixedLength: p.length, Padding: p.attention,
-		V: d.model.V, Runtime: "onnx", Provider: provider,
+		V: d.model.V, Runtime: "onnx", Provider: d.provider,
 	}
 	if err := d.checkHead(); err != nil {
 		_ = d.setup.Destroy()

@@ -21,9 +21,19 @@ var levels = map[string]ort.GraphOptimizationLevel{
 	"basic": ort.GraphOptimizationLevelEnableBasic, "off": ort.GraphOptimizationLevelDisableAll,
 }
 
-// sessionOptions turns Options into ONNX Runtime's, without a provider.
-func (d *Denoiser) sessionOptions() (_ *ort.SessionOptions, err error) {
-	o := &d.options
+// engine is the library with the options and the provider that sessions are made with.
+type engine struct {
+	options  Options
+	library  *capi.Library
+	provider string // "cpu" or "cuda", once chosen
+	notes    []string
+	nvidia   []string // libraries loaded for CUDA
+}
+
+// sessionOptions turns Options into ONNX Runtime's, without a provider. External data is read from the folder dir, if that
+// is not "".
+func (e *engine) sessionOptions(dir string) (_ *ort.SessionOptions, err error) {
+	o := &e.options
 	level, ok := levels[o.Optimize]
 	if !ok {
 		return nil, fmt.Errorf("runtime: optimize %q is unknown; use all, extended, basic or off", o.Optimize)
@@ -36,8 +46,8 @@ func (d *Denoiser) sessionOptions() (_ *ort.SessionOptions, err error) {
 		return nil, fmt.Errorf("ONNX Runtime: %w", err)
 	}
 	entries := map[string]string{"session.intra_op.allow_spinning": "0"}
-	if d.ports.external {
-		entries["session.model_external_initializers_file_folder_path"] = d.model.Dir
+	if dir != "" {
+		entries["session.model_external_initializers_file_folder_path"] = dir
 	}
 	maps.Copy(entries, o.SessionConfig)
 	errs := []error{s.SetIntraOpNumThreads(o.Threads), s.SetInterOpNumThreads(1), s.SetGraphOptimizationLevel(level),
@@ -52,50 +62,52 @@ func (d *Denoiser) sessionOptions() (_ *ort.SessionOptions, err error) {
 	return s, nil
 }
 
-// chooseProvider sets d.setup to session options with the provider appended and returns its name.
-func (d *Denoiser) chooseProvider() (string, error) {
-	want := d.options.Provider
+// chooseProvider settles e.provider and returns session options with it.
+func (e *engine) chooseProvider(dir string) (*ort.SessionOptions, error) {
+	want := e.options.Provider
 	if !slices.Contains([]string{"", "cpu", "cuda", "auto"}, want) {
-		return "", fmt.Errorf("runtime: provider %q is unknown; use cpu, cuda or auto", want)
+		return nil, fmt.Errorf("runtime: provider %q is unknown; use cpu, cuda or auto", want)
 	}
-	if len(d.options.ProviderOptions) > 0 && (want == "" || want == "cpu") {
-		return "", fmt.Errorf("runtime: provider_options are given and the provider is cpu, which has none; remove them, or use provider cuda")
+	if len(e.options.ProviderOptions) > 0 && (want == "" || want == "cpu") {
+		return nil, fmt.Errorf("runtime: provider_options are given and the provider is cpu, which has none; remove them, or use provider cuda")
 	}
-	var err error
-	if d.setup, err = d.sessionOptions(); err != nil {
-		return "", err
+	setup, err := e.sessionOptions(dir)
+	if err != nil {
+		return nil, err
 	}
+	e.provider = "cpu"
 	if want == "" || want == "cpu" {
-		return "cpu", nil
+		return setup, nil
 	}
-	if err = d.appendCUDA(); err == nil {
-		return "cuda", nil
+	if err = e.appendCUDA(setup); err == nil {
+		e.provider = "cuda"
+		return setup, nil
 	}
 	if want == "cuda" {
-		_ = d.setup.Destroy()
-		return "", fmt.Errorf("provider cuda: %w; run `mdmhost runtime check`, or use provider cpu or auto", err)
+		_ = setup.Destroy()
+		return nil, fmt.Errorf("provider cuda: %w; run `mdmhost runtime check`, or use provider cpu or auto", err)
 	}
-	d.notes = append(d.notes, fmt.Sprintf("provider auto: runs on the CPU, because CUDA cannot be had: %v", err))
-	return "cpu", nil
+	e.notes = append(e.notes, fmt.Sprintf("provider auto: runs on the CPU, because CUDA cannot be had: %v", err))
+	return setup, nil
 }
 
-// appendCUDA appends the CUDA provider to d.setup, or says what is missing.
-func (d *Denoiser) appendCUDA() error {
-	if err := hasCUDA(d.library); err != nil {
+// appendCUDA appends the CUDA provider to session options, or says what is missing.
+func (e *engine) appendCUDA(setup *ort.SessionOptions) error {
+	if err := hasCUDA(e.library); err != nil {
 		return err
 	}
-	d.nvidia = preload(d.options.LibraryDirs)
+	e.nvidia = preload(e.options.LibraryDirs)
 	cuda, err := ort.NewCUDAProviderOptions()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = cuda.Destroy() }()
-	settings := map[string]string{"device_id": strconv.Itoa(d.options.Device), "use_tf32": "0"}
-	maps.Copy(settings, d.options.ProviderOptions)
+	settings := map[string]string{"device_id": strconv.Itoa(e.options.Device), "use_tf32": "0"}
+	maps.Copy(settings, e.options.ProviderOptions)
 	if err := cuda.Update(settings); err != nil {
-		return missing(err, d.nvidia)
+		return missing(err, e.nvidia)
 	}
-	return missing(d.setup.AppendExecutionProviderCUDA(cuda), d.nvidia)
+	return missing(setup.AppendExecutionProviderCUDA(cuda), e.nvidia)
 }
 
 // hasCUDA says why the library itself has no CUDA.
