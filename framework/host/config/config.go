@@ -2,9 +2,11 @@
 // strength, into one [Config]. Every value keeps its [Origin]; every problem of all sources is found in one go.
 //
 // Keys are dotted in files, flags and messages ("planner.gamma"); in the environment the dot is a double underscore
-// (MDMHOST_PLANNER__GAMMA). The keys below planner and sampler that the host does not know belong to the plugin and are
+// (MDMHOST_PLANNER__GAMMA). The keys below planner, sampler and trainer that the host does not know belong to the plugin and are
 // checked by [ValidateOptions] once it has described itself.
 package config
+
+import "github.com/mdmhost/mdmhost/framework/training/data"
 
 // Config is everything that a command may be told. The zero value of a field means what its key says in [Keys].
 type Config struct {
@@ -32,6 +34,13 @@ type Config struct {
 	Trace     string `koanf:"trace"`
 	Watch     bool   `koanf:"watch"`
 
+	Trainer   Part      `koanf:"trainer"`
+	Network   Network   `koanf:"network"`
+	Data      data.Spec `koanf:"data"`
+	Optimizer Optimizer `koanf:"optimizer"`
+	Train     Train     `koanf:"train"`
+
+	merged  map[string]any // by dotted key
 	layers  [][]setting
 	origins map[string]Origin
 	left    []Entry

@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Key describes one setting: the single place for its type, default, bounds and help.
 type Key struct {
@@ -18,7 +21,10 @@ type Key struct {
 func at(v float64) *float64 { return &v }
 
 // Keys lists every setting that the host knows, in the order of `config print`.
-var Keys = []Key{
+var Keys = slices.Concat(samplingKeys, trainingKeys)
+
+// samplingKeys are those of models, runtimes and sampling.
+var samplingKeys = []Key{
 	{Name: "model", Kind: String, Default: "", Help: "embedded model, or the directory of one (empty: the embedded default)"},
 	{Name: "runtime.kind", Kind: String, Default: "onnx", Enum: []string{"onnx"}, Help: "what runs the denoiser"},
 	{Name: "runtime.provider", Kind: String, Default: "cpu", Enum: []string{"cpu", "cuda", "auto"}, Help: "execution provider; auto takes cuda where it can be had and says so where not"},
@@ -58,8 +64,11 @@ var Keys = []Key{
 	{Name: "watch", Kind: Bool, Default: false, Help: "show the canvas while it fills"},
 }
 
+// plugins are the sections whose keys, beside name, are the options of a plugin.
+var plugins = []string{"planner", "sampler", "trainer"}
+
 // shorthands are names of sections that may stand for one of their keys: `planner: eb`.
-var shorthands = map[string]string{"planner": "planner.name", "sampler": "sampler.name", "runtime": "runtime.kind"}
+var shorthands = map[string]string{"planner": "planner.name", "sampler": "sampler.name", "trainer": "trainer.name", "runtime": "runtime.kind"}
 
 // Lookup returns the description of a key, or nil.
 func Lookup(name string) *Key {
@@ -74,7 +83,7 @@ func Lookup(name string) *Key {
 // option splits the key of a plugin's option, such as "planner.gamma".
 func option(key string) (section, name string, ok bool) {
 	section, name, ok = strings.Cut(key, ".")
-	return section, name, ok && (section == "planner" || section == "sampler") && name != "name" && plain(name)
+	return section, name, ok && slices.Contains(plugins, section) && name != "name" && plain(name)
 }
 
 // plain names may stand in koanf, whose delimiter is "/".

@@ -80,7 +80,7 @@ func readFile(s Sources) ([]setting, Problems) {
 
 // merge checks every setting of every layer and lets later layers win. Beside an error it returns what is sound.
 func merge(layers [][]setting, problems Problems) (*Config, error) {
-	c := &Config{layers: layers, origins: map[string]Origin{}}
+	c := &Config{layers: layers, origins: map[string]Origin{}, merged: map[string]any{}}
 	k := koanf.New("/")
 	owner := map[string]string{} // section -> plugin that its options were given for
 	for _, layer := range layers {
@@ -92,9 +92,9 @@ func merge(layers [][]setting, problems Problems) (*Config, error) {
 				continue
 			}
 			flat[path(key)] = value
-			c.origins[key] = s.origin
+			c.origins[key], c.merged[key] = s.origin, value
 		}
-		for _, section := range []string{"planner", "sampler"} {
+		for _, section := range plugins {
 			if name, ok := flat[section+"/name"].(string); ok && name != owner[section] {
 				c.leave(k, section, owner[section], flat)
 				owner[section] = name
@@ -120,6 +120,7 @@ func (c *Config) leave(k *koanf.Koanf, section, owner string, flat map[string]an
 		}
 		c.left = append(c.left, Entry{Key: key, Value: k.Get(path(key)), Origin: c.origins[key], Note: "belongs to " + section + " " + owner})
 		delete(c.origins, key)
+		delete(c.merged, key)
 		k.Delete(path(key))
 	}
 }
@@ -174,7 +175,7 @@ func sessionEntry(name string, value any) (string, error) {
 
 // suggest names the nearest key, spelt as the source spells keys.
 func suggest(s setting) string {
-	candidates := []string{"planner", "sampler", "runtime", "sampling"}
+	candidates := append([]string{"runtime", "sampling"}, plugins...)
 	for _, k := range Keys {
 		candidates = append(candidates, k.Name)
 	}

@@ -24,6 +24,11 @@ func (c *Config) SamplerOptions(schema string) (map[string]any, error) {
 	return ValidateOptions(schema, c.Sampler.Options, c.where("sampler"))
 }
 
+// TrainerOptions checks the trainer's options against its schema; see [ValidateOptions].
+func (c *Config) TrainerOptions(schema string) (map[string]any, error) {
+	return ValidateOptions(schema, c.Trainer.Options, c.where("trainer"))
+}
+
 func (c *Config) where(section string) func(string) (string, Origin) {
 	return func(name string) (string, Origin) { return section + "." + name, c.Origin(section + "." + name) }
 }
