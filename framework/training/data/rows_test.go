@@ -39,6 +39,7 @@ func TestDickens(t *testing.T) {
 	if last.Stage != "rows" || last.Done != last.Total {
 		t.Errorf("the last progress is %+v", last)
 	}
+	t.Logf("%.1f times the text in memory at most", float64(peak)/9197062)
 	if limit := uint64(4 * 9197062); peak > limit {
 		t.Errorf("%d bytes of memory, want at most %d", peak, limit)
 	}
