@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Grid is a time grid 0 = t(0) < t(1) < ... < t(T) = 1 of T steps (MD4 section 4, sampling).
+// Grid is a time grid 0 = t(0) < t(1) < ... < t(T) = 1 of T steps (sheet md4 3.7).
 type Grid []float64
 
 // T is the number of steps.

@@ -2,7 +2,7 @@ package diffusion
 
 import "math"
 
-// Schedule is a masking schedule alpha_t (MD4 section 3, table 1) with the epsilon shift alpha -> (1-2 eps) alpha + eps.
+// Schedule is a masking schedule alpha_t (sheet md4 3.2) with the epsilon shift alpha -> (1-2 eps) alpha + eps.
 // Every quantity has its own closed form: none is computed as one minus another, so all keep their digits where alpha is
 // near 1 and where it is near 0. Times lie in [0, 1]; other times give NaN or values without meaning.
 type Schedule struct {
@@ -36,8 +36,8 @@ func (s *Schedule) U(t float64) float64 { return (1-2*s.eps)*s.curve.u(t) + s.ep
 // AlphaPrime is the derivative alpha'_t <= 0. A polynomial with c < 1 has -Inf at t = 0.
 func (s *Schedule) AlphaPrime(t float64) float64 { return -(1 - 2*s.eps) * s.curve.slope(t) }
 
-// Weight is w(t) = -alpha'_t / (1 - alpha_t) >= 0, the weight of the cross-entropy in the continuous-time bound (MD4
-// equation 5; the paper tabulates its negative). Without epsilon shift it is +Inf at t = 0 but for the geometric schedule.
+// Weight is w(t) = -alpha'_t / (1 - alpha_t) >= 0, the weight of the cross-entropy in the continuous-time bound (sheet md4
+// 3.5; the paper tabulates its negative). Without epsilon shift it is +Inf at t = 0 but for the geometric schedule.
 func (s *Schedule) Weight(t float64) float64 {
 	if s.eps == 0 {
 		return s.curve.weight(t)
@@ -60,7 +60,7 @@ func (s *Schedule) Inverse(u float64) float64 {
 }
 
 // Rho is rho(s, t) = (alpha_s - alpha_t) / (1 - alpha_t), the chance that a mask of time t is revealed in the step from t
-// down to from (MD4 section 3, reverse process), for 0 <= from <= t. It is exact to rounding however short the step is,
+// down to from (sheet md4 3.3), for 0 <= from <= t. It is exact to rounding however short the step is,
 // and 0 where nothing can be masked (u_t = 0).
 func (s *Schedule) Rho(from, t float64) float64 {
 	u := s.U(t)

@@ -2,7 +2,7 @@ package diffusion
 
 import "math"
 
-// TimeSampler says how a batch of B rows draws its times, one a row (MD4 section 4; all are unbiased).
+// TimeSampler says how a batch of B rows draws its times, one a row (sheet md4 3.6; all are unbiased).
 type TimeSampler string
 
 // The time samplers.
@@ -43,10 +43,10 @@ func (s TimeSampler) At(u float64, i, B int) float64 {
 // Clamp brings a time into [eps, 1-eps], 0 <= eps < 1/2, where weights are singular at an end of time.
 func Clamp(t, eps float64) float64 { return min(max(t, eps), 1-eps) }
 
-// Snap brings a time of [0, 1) to its cell of the uniform grid of T steps: t = (floor(tT) + 1)/T, s = t - 1/T (MD4 section 3,
+// Snap brings a time of [0, 1) to its cell of the uniform grid of T steps: t = (floor(tT) + 1)/T, s = t - 1/T (sheet md4 3.4,
 // finite T).
 func Snap(time float64, T int) (s, t float64) {
-	i := min(math.Floor(time*float64(T)), float64(T-1)) // times just below 1 may round up to T
+	i := math.Floor(time * float64(T)) // below T: the product never rounds up to it
 	return i / float64(T), (i + 1) / float64(T)
 }
 

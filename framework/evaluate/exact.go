@@ -25,7 +25,7 @@ type Exact struct {
 }
 
 // Enumerate masks every nonempty subset of the target positions of x0 [N] and asks the denoiser each time. targets nil means
-// every position; others stay as they are, so the quantities become conditional on them (MD4 section 6, item 11).
+// every position; others stay as they are, so the quantities become conditional on them (sheet md4, 6).
 func Enumerate(x0 []int64, targets []int, mask int64, denoise Denoise) (*Exact, error) {
 	if targets == nil {
 		for i := range x0 {
@@ -85,7 +85,7 @@ func (e *Exact) byCount() []float64 {
 	return mean
 }
 
-// Bound is the continuous-time bound L_inf in nats (MD4 equation 5): the sum over nonempty masks M of CE(M) / (|M| C(N, |M|)).
+// Bound is the continuous-time bound L_inf in nats (sheet md4 3.5): the sum over nonempty masks M of CE(M) / (|M| C(N, |M|)).
 // It depends on no schedule, and is an upper bound of -[Exact.LogLikelihood].
 func (e *Exact) Bound() float64 {
 	sum := 0.0
@@ -119,7 +119,7 @@ func (e *Exact) integrand(u, alpha float64) float64 {
 	return sum
 }
 
-// FiniteBound is the bound L_T in nats of the steps of a grid (MD4 section 3, finite T), with the denoiser doing the last step
+// FiniteBound is the bound L_T in nats of the steps of a grid (sheet md4 3.4), with the denoiser doing the last step
 // too, as in the authors' code. The schedule's reconstruction and prior terms come on top.
 func (e *Exact) FiniteBound(s *diffusion.Schedule, grid diffusion.Grid) float64 {
 	sum := 0.0
