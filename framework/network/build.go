@@ -1,0 +1,172 @@
+package network
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mdmhost/mdmhost/framework/graph"
+)
+
+// Signature is what the network takes and gives: input_ids [B, L], attention_mask [B, L] (1 = real; left out: all real),
+// position_ids [B, L] (left out: 0, 1, ...; not for positions "none") and, for time "adaln", timesteps [B] in [0, 1], to
+// logits [B, L, V].
+func Signature(c Config) graph.Signature {
+	ids := graph.Dims("B", "L")
+	s := graph.Signature{
+		Inputs:  []graph.Port{{Name: "input_ids", Type: graph.Int64, Shape: ids}, {Name: "attention_mask", Type: graph.Int64, Shape: ids}},
+		Outputs: []graph.Port{{Name: "logits", Type: graph.Float32, Shape: graph.Dims("B", "L", c.VocabSize)}},
+	}
+	if c.placed() {
+		s.Inputs = append(s.Inputs, graph.Port{Name: "position_ids", Type: graph.Int64, Shape: ids})
+	}
+	if c.Timed() {
+		s.Inputs = append(s.Inputs, graph.Port{Name: "timesteps", Type: graph.Float32, Shape: graph.Dims("B")})
+	}
+	return s
+}
+
+// Build writes the network into a graph: float32 params under the names of [Params], and inputs and outputs under the names
+// of [Signature]. B and L may be numbers or names. Mistakes are the builder's.
+//
+// Activations are matrices [B L, d]; heads exist around attention only. A row whose attention_mask is all zero attends
+// everywhere, so that its logits are finite.
+func Build(b *graph.Builder, c Config, params, inputs map[string]graph.Value) map[string]graph.Value {
+	n := &builder{Builder: b, c: c, params: params}
+	if !n.take(inputs) {
+		return map[string]graph.Value{}
+	}
+	x := n.embed()
+	n.condition()
+	for i := range c.Layers {
+		x = n.layer(fmt.Sprintf("layers.%d", i), x)
+	}
+	return map[string]graph.Value{"logits": n.head(x)}
+}
+
+// builder is one network on its way into a graph.
+type builder struct {
+	*graph.Builder
+	c      Config
+	params map[string]graph.Value
+
+	ids, positions, time graph.Value
+	sizes                graph.Value // [2] B and L
+	bias                 graph.Value // [B, 1, 1, L] 0 for real positions, very negative for padding; or none
+	cond                 graph.Value // [B, n] the time's embedding; or none
+}
+
+// take holds the inputs and the parameters against the config.
+func (n *builder) take(inputs map[string]graph.Value) bool {
+	fail := func(format string, args ...any) bool {
+		n.Fail(format, args...)
+		return false
+	}
+	ports := map[string]graph.Port{}
+	for _, p := range Signature(n.c).Inputs {
+		ports[p.Name] = p
+	}
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		p, ok := ports[name]
+		v := inputs[name]
+		switch {
+		case !ok:
+			return fail("network: no input %q; it takes %s", name, strings.Join(slices.Sorted(maps.Keys(ports)), ", "))
+		case v.Given() && (v.Type() != p.Type || v.Rank() != len(p.Shape)):
+			return fail("network: input %s is %s; expected %s with %d dimensions", name, v, p.Type, len(p.Shape))
+		}
+	}
+	for _, p := range Params(n.c) {
+		v, ok := n.params[p.Name]
+		if !ok {
+			return fail("network: parameter %q is missing; give those of network.Params", p.Name)
+		}
+		if !graph.SameShape(v.Shape(), dims(p.Shape)) || v.Type() != graph.Float32 {
+			return fail("network: parameter %s is %s; expected float32 %v", p.Name, v, p.Shape)
+		}
+	}
+	n.ids, n.positions, n.time = inputs["input_ids"], inputs["position_ids"], inputs["timesteps"]
+	if !n.ids.Given() {
+		return fail("network: input_ids is missing; give int64 [B, L]")
+	}
+	if n.c.Timed() && !n.time.Given() {
+		return fail("network: timesteps is missing; give float32 [B]")
+	}
+	if length := n.ids.Dim(1); n.c.placed() && length.Size > int64(n.c.MaxPositions) {
+		return fail("network: rows have %d positions; expected at most max_position_embeddings %d", length.Size, n.c.MaxPositions)
+	}
+	n.sizes = n.Shape(n.ids)
+	if mask := inputs["attention_mask"]; mask.Given() {
+		// -30000 outweighs any score, leaves nothing of it after exp, and is within float16's range.
+		bias := n.Mul(n.Sub(n.Cast(mask, graph.Float32), n.Float(1)), n.Float(3e4))
+		n.bias = n.Unsqueeze(bias, 1, 2)
+	}
+	return true
+}
+
+func dims(shape []int64) []graph.Dim {
+	out := make([]graph.Dim, len(shape))
+	for i, d := range shape {
+		out[i] = graph.Known(d)
+	}
+	return out
+}
+
+// parameter finds a parameter; those that the config goes without are left out.
+func (n *builder) parameter(name string) graph.Value { return n.params[name] }
+
+// linear is x W^T + b for x [T, in]. The bias is an Add of its own: the runtime does that faster than Gemm's third operand.
+func (n *builder) linear(name string, x graph.Value) graph.Value {
+	y := n.Gemm(x, n.parameter(name+".weight"), graph.Value{}, false, true)
+	if bias := n.parameter(name + ".bias"); bias.Given() {
+		y = n.Add(y, bias)
+	}
+	return y
+}
+
+// norm normalises x [T, d]; without parameters of that name it only normalises.
+func (n *builder) norm(name string, x graph.Value) graph.Value {
+	scale := n.parameter(name + ".weight")
+	if !scale.Given() {
+		ones := make([]float32, n.c.HiddenSize)
+		for i := range ones {
+			ones[i] = 1
+		}
+		scale = n.Floats([]int64{int64(n.c.HiddenSize)}, ones)
+	}
+	if n.c.Norm == NormRMS {
+		return n.RMSNormalization(x, scale, float32(n.c.NormEps))
+	}
+	return n.LayerNormalization(x, scale, n.parameter(name+".bias"), float32(n.c.NormEps))
+}
+
+// rows views x [T, ...] as [B, L, shape...].
+func (n *builder) rows(x graph.Value, shape ...int64) graph.Value {
+	batch, length := n.ids.Dim(0), n.ids.Dim(1)
+	if batch.IsKnown() || length.IsKnown() {
+		return n.Reshape(x, append([]graph.Dim{batch, length}, dims(shape)...)...)
+	}
+	return n.ReshapeTo(x, n.Concat(0, n.sizes, n.Ints(shape...)))
+}
+
+// flat views x [B, L, ...] as [T, d].
+func (n *builder) flat(x graph.Value) graph.Value {
+	t := n.ids.Dim(0).Times(n.ids.Dim(1))
+	return n.Reshape(x, t, graph.Known(int64(n.c.HiddenSize)))
+}
+
+// head turns the stream [T, d] into logits [B, L, V].
+func (n *builder) head(x graph.Value) graph.Value {
+	defer n.Scope("head")()
+	x = n.norm("norm", x)
+	if n.c.Timed() {
+		m := n.modulation("norm.modulation", 2)
+		x = n.modulate(x, m[0], m[1])
+	}
+	weight := n.parameter("head.weight")
+	if n.c.Tied {
+		weight = n.parameter("embeddings.tokens")
+	}
+	return n.rows(n.Gemm(x, weight, graph.Value{}, false, true), int64(n.c.VocabSize))
+}

@@ -1,0 +1,160 @@
+// Package network holds the framework's denoisers: bidirectional transformers over tokens, as MD4 describes them (Shi et al.
+// 2024, "Simplified and Generalized Masked Diffusion for Discrete Data", appendix), written with the graph builder. One
+// [Config] sizes a network; [Params], [Initialise], [Build] and [Export] follow from it, and a model directory holds it.
+//
+//	cfg := network.Config{VocabSize: 29, HiddenSize: 128, Layers: 6, Heads: 4, MaxPositions: 256}.Filled()
+//	err := cfg.Validate()
+//	values := network.Initialise(cfg, 1)
+//	model, err := network.Export(cfg, values, network.ExportOptions{})
+package network
+
+import (
+	"math"
+	"slices"
+)
+
+// ModelType is the model_type of config.json.
+const ModelType = "mdm-transformer"
+
+// The choices of a [Config].
+const (
+	NormLayer = "layer" // LayerNormalization (Ba et al. 2016)
+	NormRMS   = "rms"   // RMSNorm (Zhang and Sennrich 2019)
+
+	GELU   = "gelu"   // exact, with the error function
+	SwiGLU = "swiglu" // silu(x Wg) * (x Wu) (Shazeer 2020)
+	SiLU   = "silu"
+	ReLU2  = "relu2" // the square of ReLU (So et al. 2021)
+
+	RoPE        = "rope"    // rotary, the two halves of a head paired as in Hugging Face's models (Su et al. 2021)
+	Learned     = "learned" // an embedding for each position
+	Grid        = "grid"    // the sum of an embedding for each row, column and box, or of any tables
+	Sudoku      = "sudoku"  // Grid of 9 rows, 9 columns and boxes of 3 by 3
+	NoPositions = "none"
+
+	NoTime = "none"
+	AdaLN  = "adaln" // time modulates every block: adaLN-zero (Peebles and Xie 2023)
+)
+
+// Config sizes a denoiser. The JSON keys are those of config.json, Hugging Face's names where it has them; the YAML keys are
+// the same. Zero values take the defaults that [Config.Filled] sets.
+type Config struct {
+	ModelType    string `json:"model_type" yaml:"model_type"`                                               // "mdm-transformer"
+	VocabSize    int    `json:"vocab_size" yaml:"vocab_size"`                                               // V: rows of the embedding, width of the logits
+	HiddenSize   int    `json:"hidden_size" yaml:"hidden_size"`                                             // d
+	Layers       int    `json:"num_hidden_layers" yaml:"num_hidden_layers"`                                 //
+	Heads        int    `json:"num_attention_heads" yaml:"num_attention_heads"`                             // d / heads is the width of one; even for rope
+	Intermediate int    `json:"intermediate_size,omitempty" yaml:"intermediate_size,omitempty"`             // 4 d; for swiglu 8 d / 3, rounded up to a multiple of 32
+	MaxPositions int    `json:"max_position_embeddings,omitempty" yaml:"max_position_embeddings,omitempty"` // longest row; a grid gives it
+
+	Norm           string          `json:"norm" yaml:"norm"`                                           // "layer" or "rms"
+	Activation     string          `json:"activation" yaml:"activation"`                               // "gelu", "swiglu", "silu" or "relu2"
+	Positions      string          `json:"positions" yaml:"positions"`                                 // "rope", "learned", "grid", "sudoku" or "none"
+	RopeBase       float64         `json:"rope_base,omitempty" yaml:"rope_base,omitempty"`             // 10000
+	Grid           *GridSpec       `json:"grid,omitempty" yaml:"grid,omitempty"`                       // for "grid": makes PositionTables
+	PositionTables []PositionTable `json:"position_tables,omitempty" yaml:"position_tables,omitempty"` // for "grid": any other layout
+
+	Bias     bool   `json:"bias" yaml:"bias"`                                                   // of linear layers and of layer norms; the head has none
+	Tied     bool   `json:"tie_word_embeddings" yaml:"tie_word_embeddings"`                     // the head is the embedding
+	Time     string `json:"time" yaml:"time"`                                                   // "none" or "adaln"
+	TimeSize int    `json:"time_embedding_size,omitempty" yaml:"time_embedding_size,omitempty"` // 64, even
+
+	NormEps          float64 `json:"layer_norm_eps" yaml:"layer_norm_eps"`                           // 1e-5, for both norms
+	InitializerRange float64 `json:"initializer_range,omitempty" yaml:"initializer_range,omitempty"` // standard deviation of linear layers; 0: 1 / sqrt(fan-in)
+	HeadInit         string  `json:"head_init,omitempty" yaml:"head_init,omitempty"`                 // "zeros" (MD4: the first loss is ln V) or "normal"; untied only
+}
+
+// GridSpec is a rectangle of cells, row by row.
+type GridSpec struct {
+	Rows int   `json:"rows" yaml:"rows"`
+	Cols int   `json:"cols" yaml:"cols"`
+	Box  []int `json:"box,omitempty" yaml:"box,omitempty,flow"` // rows and columns of a box, such as [3, 3]; none: no boxes
+}
+
+// PositionTable is an embedding of positions: position i of a row gets entry Index[i].
+type PositionTable struct {
+	Name  string `json:"name" yaml:"name"`
+	Size  int    `json:"size" yaml:"size"`
+	Index []int  `json:"index" yaml:"index,flow"` // [max_position_embeddings]
+}
+
+// Filled is the config with its defaults in the place of zero values, and a grid written out as tables.
+func (c Config) Filled() Config {
+	fill(&c.ModelType, ModelType)
+	fill(&c.Norm, NormLayer)
+	fill(&c.Activation, GELU)
+	fill(&c.Positions, RoPE)
+	fill(&c.Time, NoTime)
+	fill(&c.NormEps, 1e-5)
+	if c.Intermediate == 0 {
+		if c.Intermediate = 4 * c.HiddenSize; c.Activation == SwiGLU {
+			c.Intermediate = (8*c.HiddenSize/3 + 31) / 32 * 32
+		}
+	}
+	if c.Positions == RoPE {
+		fill(&c.RopeBase, 10000)
+	}
+	if c.Time == AdaLN {
+		fill(&c.TimeSize, 64)
+	}
+	if !c.Tied {
+		fill(&c.HeadInit, "zeros")
+	}
+	if c.Positions == Sudoku && c.Grid == nil && c.PositionTables == nil {
+		c.Grid = &GridSpec{Rows: 9, Cols: 9, Box: []int{3, 3}}
+	}
+	if c.Grid != nil && c.PositionTables == nil && c.Grid.problem() == "" {
+		c.PositionTables = c.Grid.tables()
+	}
+	if c.MaxPositions == 0 && len(c.PositionTables) > 0 {
+		c.MaxPositions = len(c.PositionTables[0].Index)
+	}
+	return c
+}
+
+func fill[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// HeadSize is the width of one attention head.
+func (c Config) HeadSize() int { return c.HiddenSize / c.Heads }
+
+// Timed tells whether the network takes timesteps.
+func (c Config) Timed() bool { return c.Time == AdaLN }
+
+// placed tells whether the network takes position_ids.
+func (c Config) placed() bool { return c.Positions != NoPositions }
+
+// tabled tells whether positions are a sum of tables.
+func (c Config) tabled() bool { return c.Positions == Grid || c.Positions == Sudoku }
+
+// timeFrequencies are those of the sinusoidal embedding: 10^4 to the power -k/(n-1) for n of them (MD4's code; n = 32).
+func timeFrequencies(n int) []float32 {
+	out := make([]float32, n)
+	for k := range out {
+		out[k] = float32(math.Exp(-math.Log(1e4) * float64(k) / float64(max(n-1, 1))))
+	}
+	return out
+}
+
+// tables are the rows, the columns and the boxes of the grid.
+func (g *GridSpec) tables() []PositionTable {
+	row := PositionTable{Name: "row", Size: g.Rows}
+	column := PositionTable{Name: "column", Size: g.Cols}
+	box := PositionTable{Name: "box"}
+	for r := range g.Rows {
+		for c := range g.Cols {
+			row.Index = append(row.Index, r)
+			column.Index = append(column.Index, c)
+			if g.Box != nil {
+				across := g.Cols / g.Box[1]
+				box.Size = g.Rows / g.Box[0] * across
+				box.Index = append(box.Index, r/g.Box[0]*across+c/g.Box[1])
+			}
+		}
+	}
+	return slices.DeleteFunc([]PositionTable{row, column, box}, func(t PositionTable) bool { return t.Size == 0 })
+}
