@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -16,8 +17,6 @@ func (b *Builder) Model(outputs ...Output) (*Model, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	rename := map[string]string{} // edge -> name of the output
-	var copies []*Node            // for outputs that are inputs, constants, or asked for twice
 	g := &Graph{Name: b.name}
 	taken := map[string]bool{}
 	for _, o := range outputs {
@@ -31,25 +30,16 @@ func (b *Builder) Model(outputs ...Output) (*Model, error) {
 		}
 		taken[o.Name] = true
 		g.Outputs = append(g.Outputs, &ValueInfo{Name: o.Name, Type: o.Value.Type(), HasRank: o.Value.HasRank(), Shape: public(o.Value.Shape())})
-		_, twice := rename[o.Value.name]
-		switch {
-		case o.Name == o.Value.name && b.producer[o.Name] != nil:
-			rename[o.Name] = o.Name
-		case b.producer[o.Value.name] == nil || twice:
-			copies = append(copies, &Node{Name: "output/" + o.Name, Op: "Identity", Inputs: []string{o.Value.name}, Outputs: []string{o.Name}})
-		default:
-			rename[o.Value.name] = o.Name
-		}
 	}
+	rename, copies := b.outputNames(outputs)
 	live := map[string]bool{}
 	for name := range rename {
 		live[name] = true
 	}
-	for _, n := range copies {
-		live[n.Inputs[0]] = true
+	for _, o := range outputs {
+		live[o.Value.name] = true
 	}
 	domains := map[string]bool{}
-	used := map[string]bool{}
 	for _, n := range slices.Backward(b.nodes) {
 		if !slices.ContainsFunc(n.Outputs, func(o string) bool { return live[o] }) {
 			continue
@@ -59,9 +49,6 @@ func (b *Builder) Model(outputs ...Output) (*Model, error) {
 		}
 		g.Nodes = append(g.Nodes, renamed(n, rename))
 		domains[n.Domain] = true
-		if f := Key(n); n.Domain != "" {
-			used[f] = true
-		}
 	}
 	slices.Reverse(g.Nodes)
 	for _, n := range copies {
@@ -76,17 +63,45 @@ func (b *Builder) Model(outputs ...Output) (*Model, error) {
 		g.Inputs = append(g.Inputs, &ValueInfo{Name: v.name, Type: v.Type(), HasRank: v.HasRank(), Shape: public(v.Shape())})
 	}
 	m := &Model{IRVersion: irVersion(b.opset), Producer: "mdmhost", Graph: g, Opsets: []Opset{{"", b.opset}}}
-	if err := b.addFunctions(m, used); err != nil {
+	if err := b.addFunctions(m); err != nil {
 		return nil, err
 	}
 	for _, f := range m.Functions {
-		domains[f.Domain] = true
+		for _, n := range f.Nodes {
+			domains[n.Domain] = true
+		}
 	}
 	delete(domains, "")
 	for _, d := range slices.Sorted(maps.Keys(domains)) {
 		m.Opsets = append(m.Opsets, Opset{d, max(1, b.opsets[d])})
 	}
+	if err := Check(m); err != nil {
+		return nil, fmt.Errorf("%w; this is a mistake of the builder, report it", err)
+	}
 	return m, nil
+}
+
+// outputNames says how edges must be renamed to become outputs, and which copies are needed: for outputs that are inputs or
+// constants under another name, or asked for twice.
+func (b *Builder) outputNames(outputs []Output) (rename map[string]string, copies []*Node) {
+	rename = map[string]string{}
+	for _, o := range outputs {
+		if o.Name == o.Value.name {
+			rename[o.Name] = o.Name
+		}
+	}
+	for _, o := range outputs {
+		edge := o.Value.name
+		_, twice := rename[edge]
+		switch {
+		case o.Name == edge:
+		case twice || b.producer[edge] == nil:
+			copies = append(copies, &Node{Name: "output/" + o.Name, Op: "Identity", Inputs: []string{edge}, Outputs: []string{o.Name}})
+		default:
+			rename[edge] = o.Name
+		}
+	}
+	return rename, copies
 }
 
 // irVersion is the file version that the runtime expects with an opset.
@@ -102,7 +117,7 @@ func public(shape []Dim) []Dim {
 	out := slices.Clone(shape)
 	for i, d := range out {
 		if d.vague() {
-			out[i] = Dim{Size: -1}
+			out[i] = unknown
 		}
 	}
 	return out
@@ -119,132 +134,4 @@ func renamed(n *Node, rename map[string]string) *Node {
 		}
 	}
 	return &out
-}
-
-// Replay writes the nodes of a finished graph once more, inside this one: bind gives the values behind the graph's inputs and
-// behind those initializers that are to be replaced, such as parameters; the other initializers are copied. expand, if
-// given, may write something else in a node's place: it returns nil to leave the node as it is. Replay returns the
-// values behind the graph's outputs, by name.
-func (b *Builder) Replay(m *Model, bind map[string]Value, expand func(n *Node, in []Value) []Value) map[string]Value {
-	out := map[string]Value{}
-	if b.err != nil {
-		return out
-	}
-	at := maps.Clone(bind)
-	if at == nil {
-		at = map[string]Value{}
-	}
-	initial := map[string]*Tensor{}
-	for _, t := range m.Graph.Initializers {
-		initial[t.Name] = t
-	}
-	for _, o := range m.Opsets {
-		if o.Domain != "" && o.Domain != "ai.onnx" {
-			b.opsets[o.Domain] = max(b.opsets[o.Domain], o.Version)
-		}
-	}
-	for _, f := range m.Functions {
-		if _, ours := functions[f.Domain+"."+f.Name]; !ours {
-			b.functions[f.Domain+"."+f.Name] = f
-		}
-	}
-	find := func(name string) Value {
-		if name == "" {
-			return Value{}
-		}
-		if v, ok := at[name]; ok {
-			return v
-		}
-		if t, ok := initial[name]; ok {
-			at[name] = b.copied(t)
-			return at[name]
-		}
-		return b.Fail("graph %s: the value %q is neither an input that was given nor written by a node before", m.Graph.Name, name)
-	}
-	for _, n := range m.Graph.Nodes {
-		in := make([]Value, len(n.Inputs))
-		for i, name := range n.Inputs {
-			in[i] = find(name)
-		}
-		if b.err != nil {
-			return out
-		}
-		var written []Value
-		if expand != nil {
-			written = expand(n, in)
-		}
-		if written == nil && b.err == nil {
-			written = b.again(n, in)
-		}
-		if b.err != nil {
-			return out
-		}
-		for i, name := range n.Outputs {
-			if name != "" && i < len(written) {
-				at[name] = b.folded(written[i])
-			}
-		}
-	}
-	for _, o := range m.Graph.Outputs {
-		out[o.Name] = find(o.Name)
-	}
-	return out
-}
-
-// folded is a constant in the place of a computed shape, where the dimensions that it is computed from are numbers here. What
-// needed more than shape arithmetic stays; what nobody reads any more is pruned.
-func (b *Builder) folded(v Value) Value {
-	ints, ok := v.Ints()
-	if !ok || v.Content() != nil || v.Type() != Int64 || v.Rank() > 1 {
-		return v
-	}
-	raw := make([]int64, len(ints))
-	for i, d := range ints {
-		if raw[i], ok = d.literal(); !ok {
-			return v
-		}
-	}
-	if v.Rank() == 0 {
-		return b.Int(raw[0])
-	}
-	return b.Ints(raw...)
-}
-
-// copied adds a tensor of another graph, keeping its name where it is free.
-func (b *Builder) copied(t *Tensor) Value {
-	if len(t.Raw) > 0 && len(t.Raw) <= 4096 && !t.IsExternal() {
-		return b.Constant(t)
-	}
-	c := *t
-	if _, taken := b.values[c.Name]; taken || c.Name == "" {
-		c.Name = b.fresh(c.Name + "_copy")
-	}
-	return b.Initializer(&c)
-}
-
-// again writes a node of another graph.
-func (b *Builder) again(n *Node, in []Value) []Value {
-	if n.Op == "Constant" && n.Domain == "" {
-		t, err := ConstantTensor(n)
-		if err != nil {
-			return []Value{b.Fail("%v", err)}
-		}
-		return []Value{b.Constant(t.withRaw())}
-	}
-	for _, a := range n.Attributes {
-		if a.G != nil || len(a.Graphs) > 0 {
-			return []Value{b.Fail("node %s: operator %s holds a graph of its own; expected a graph without control flow, export the model without it", n.Name, Key(n))}
-		}
-	}
-	out := b.OpN(Key(n), len(n.Outputs), n.Attributes, in...)
-	if b.err == nil { // outputs left out stay left out
-		made := b.nodes[len(b.nodes)-1]
-		for i, name := range n.Outputs {
-			if name == "" {
-				delete(b.values, made.Outputs[i])
-				made.Outputs[i], out[i] = "", Value{}
-			}
-		}
-	}
-	return out
 }

@@ -1,5 +1,7 @@
 package graph
 
+import "fmt"
+
 // Kind is the type of an attribute.
 type Kind int32
 
@@ -16,6 +18,17 @@ const (
 	KindTensors Kind = 9
 	KindGraphs  Kind = 10
 )
+
+var kindNames = [...]string{"undefined", "float", "int", "string", "tensor", "graph", "list of floats", "list of ints", "list of strings",
+	"list of tensors", "list of graphs"}
+
+// String is the kind in words, such as "list of ints".
+func (k Kind) String() string {
+	if k >= 0 && int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind %d", int32(k))
+}
 
 // Attribute is AttributeProto: one named constant of a node. Kind says which field counts.
 type Attribute struct {
@@ -54,4 +67,64 @@ func String(name, v string) *Attribute {
 // TensorValue is a tensor attribute.
 func TensorValue(name string, v *Tensor) *Attribute {
 	return &Attribute{Name: name, Kind: KindTensor, T: v}
+}
+
+// Ref is an attribute inside a function's body that takes its value from the function's attribute outer.
+func Ref(name string, kind Kind, outer string) *Attribute {
+	return &Attribute{Name: name, Kind: kind, Ref: outer}
+}
+
+// Attribute finds an attribute by name, or nil.
+func (n *Node) Attribute(name string) *Attribute {
+	for _, a := range n.Attributes {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// IntAttr is an integer attribute, or otherwise where it is left out.
+func (n *Node) IntAttr(name string, otherwise int64) int64 {
+	if a := n.Attribute(name); a != nil {
+		return a.I
+	}
+	return otherwise
+}
+
+// FloatAttr is a float attribute, or otherwise where it is left out.
+func (n *Node) FloatAttr(name string, otherwise float32) float32 {
+	if a := n.Attribute(name); a != nil {
+		return a.F
+	}
+	return otherwise
+}
+
+// TextAttr is a string attribute, or otherwise where it is left out.
+func (n *Node) TextAttr(name, otherwise string) string {
+	if a := n.Attribute(name); a != nil {
+		return string(a.S)
+	}
+	return otherwise
+}
+
+// IntsAttr is a list of integers, or nil where it is left out.
+func (n *Node) IntsAttr(name string) []int64 {
+	if a := n.Attribute(name); a != nil {
+		return a.Ints
+	}
+	return nil
+}
+
+// StringsAttr is a list of texts, or nil where it is left out.
+func (n *Node) StringsAttr(name string) []string {
+	a := n.Attribute(name)
+	if a == nil {
+		return nil
+	}
+	out := make([]string, len(a.Strings))
+	for i, s := range a.Strings {
+		out[i] = string(s)
+	}
+	return out
 }

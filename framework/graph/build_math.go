@@ -137,8 +137,10 @@ func (b *Builder) Scalar(v float64, like Value) Value {
 		return b.Double(v)
 	case Int64:
 		return b.Int(int64(v))
-	case Float32, Undefined:
+	case Float32:
 		return b.Float(v)
+	case Undefined: // a function's input, or a value of which only the run knows the type
+		return b.castLike(b.Double(v), like)
 	}
 	return b.Cast(b.Float(v), like.Type())
 }

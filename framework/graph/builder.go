@@ -6,6 +6,7 @@ import (
 	"math"
 	"path"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,6 +30,9 @@ type Builder struct {
 	unknowns  int
 	networks  map[string]Signature
 	function  bool // a function's body: constants are nodes
+	calls     int  // functions that the present one is called by
+	steps     int  // nodes of functions that inference went through
+	helpers   map[string]bool
 	err       error
 }
 
@@ -86,7 +90,7 @@ func (b *Builder) where() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if !strings.Contains(f.Function, "mdmhost/framework/graph.") || strings.HasSuffix(f.File, "_test.go") {
+		if !b.helpers[f.Function] && !strings.Contains(f.Function, "mdmhost/framework/graph.") || strings.HasSuffix(f.File, "_test.go") {
 			if f.File != "" {
 				out += path.Base(f.File) + ":" + strconv.Itoa(f.Line) + ": "
 			}
@@ -131,7 +135,16 @@ func (b *Builder) Input(name string, typ Type, shape ...Dim) Value {
 	if _, taken := b.values[name]; taken || name == "" {
 		return b.Fail("input %q: the name is empty or taken; expected a new one", name)
 	}
-	v := b.put(name, info{typ: typ, shape: shape, ranked: true})
+	in := info{typ: typ, shape: slices.Clone(shape), ranked: true}
+	for i, d := range in.shape {
+		if d.vague() { // somebody else's unknown sizes
+			in.shape[i] = unknown
+		}
+	}
+	if err := b.nameUnknown(in.shape); err != nil {
+		return b.Fail("input %q: %v", name, err)
+	}
+	v := b.put(name, in)
 	b.inputs = append(b.inputs, v)
 	return v
 }
@@ -144,43 +157,36 @@ func (b *Builder) Initializer(t *Tensor) Value {
 	if _, taken := b.values[t.Name]; taken || t.Name == "" {
 		return b.Fail("initializer %q: the name is empty or taken; expected a new one", t.Name)
 	}
+	in, err := constantInfo(t)
+	if err != nil {
+		return b.Fail("initializer: %v", err)
+	}
 	b.inits = append(b.inits, t)
-	return b.put(t.Name, constantInfo(t))
+	return b.put(t.Name, in)
 }
 
-func constantInfo(t *Tensor) info {
-	in := info{typ: t.Type, ranked: true, content: t, fixed: true, shape: make([]Dim, len(t.Dims))}
-	volume := int64(1)
+// maxInts is the size up to which int64 constants are read, as sizes and axes are.
+const maxInts = 64
+
+func constantInfo(t *Tensor) (info, error) {
+	in := info{typ: t.Type, ranked: true, content: t, shape: make([]Dim, len(t.Dims))}
+	if err := t.check(); err != nil {
+		return in, err
+	}
 	for i, d := range t.Dims {
 		in.shape[i] = Known(d)
-		volume *= d
 	}
-	if t.Type == Int64 && len(t.Dims) <= 1 && volume <= 64 && !t.IsExternal() {
-		if ints, err := t.Ints(); err == nil {
-			in.ints = make([]Dim, len(ints))
-			for i, v := range ints {
-				in.ints[i] = number64(v)
-			}
+	if n, ok := t.elements(); ok && n <= maxInts && t.Type == Int64 && len(t.Dims) <= 1 && !t.IsExternal() {
+		ints, err := t.Ints()
+		if err != nil {
+			return in, err
+		}
+		in.ints = make([]Dim, len(ints))
+		for i, v := range ints {
+			in.ints[i] = number64(v)
 		}
 	}
-	return in
-}
-
-// number64 is an entry of a known int64 tensor. Negative numbers are no sizes, so they are kept as text.
-func number64(v int64) Dim {
-	if v >= 0 {
-		return Known(v)
-	}
-	return Named(strconv.FormatInt(v, 10))
-}
-
-// literal reads an entry that is a number.
-func (d Dim) literal() (int64, bool) {
-	if d.Size >= 0 {
-		return d.Size, true
-	}
-	v, err := strconv.ParseInt(d.Name, 10, 64)
-	return v, err == nil
+	return in, nil
 }
 
 func (b *Builder) put(name string, in info) Value {
@@ -223,14 +229,17 @@ func (b *Builder) Out(n *Node, i int) Value {
 	return Value{n.Outputs[i], b.values[n.Outputs[i]]}
 }
 
+// maxShared is the size in bytes up to which equal constants are written once.
+const maxShared = 4096
+
 // Constant is a tensor in the graph. Small equal ones are written once.
 func (b *Builder) Constant(t *Tensor) Value {
 	if b.err != nil {
 		return Value{}
 	}
 	key := ""
-	if len(t.Raw) <= 4096 {
-		key = fmt.Sprint(t.Type, t.Dims, t.Raw)
+	if len(t.Raw) > 0 && len(t.Raw) <= maxShared {
+		key = fmt.Sprint(t.Type, t.Dims) + string(t.Raw)
 		if v, ok := b.constants[key]; ok {
 			return v
 		}

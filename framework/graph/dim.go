@@ -2,16 +2,15 @@ package graph
 
 import (
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 )
 
-// Symbolic dimensions are polynomials over named sizes, written in one canonical way in Dim.Name: "B", "2*B*L", "L + 1".
-// Two dimensions with the same text are equal; with different texts they may or may not be.
+// Symbolic dimensions are polynomials over named sizes, written in one way in Dim.Name: "B", "2*B*L", "L + 1". Two
+// dimensions with the same text are equal; with different texts they may or may not be.
 
-// polynomial maps a product of names ("B*L", sorted; "" is 1) to its coefficient.
-type polynomial map[string]int64
+// unknown is a dimension of which nothing is known.
+var unknown = Dim{Size: -1}
 
 // IsKnown tells whether the size is a number.
 func (d Dim) IsKnown() bool { return d.Size >= 0 }
@@ -27,172 +26,137 @@ func (d Dim) String() string {
 	return "?"
 }
 
-// Times is the product.
+// Times is the product, unknown where an operand is, or where a name is no expression (such as "floor(L/2)").
 func (d Dim) Times(e Dim) Dim {
-	if d.unknown() || e.unknown() {
-		if d.Size == 0 || e.Size == 0 {
-			return Known(0)
-		}
-		return Dim{Size: -1}
+	switch {
+	case d.Size == 0 || e.Size == 0:
+		return Known(0)
+	case d.Size == 1:
+		return e
+	case e.Size == 1:
+		return d
 	}
-	out := polynomial{}
-	for m, c := range d.polynomial() {
-		for n, k := range e.polynomial() {
-			out[product(m, n)] += c * k
-		}
-	}
-	return out.dim()
+	return d.combine(e, polynomial.times)
 }
 
-// Plus is the sum.
-func (d Dim) Plus(e Dim) Dim { return d.combine(e, 1) }
-
-// Minus is the difference.
-func (d Dim) Minus(e Dim) Dim { return d.combine(e, -1) }
-
-func (d Dim) combine(e Dim, sign int64) Dim {
-	if d.unknown() || e.unknown() {
-		return Dim{Size: -1}
+// Plus is the sum, unknown like that of [Dim.Times].
+func (d Dim) Plus(e Dim) Dim {
+	switch {
+	case d.Size == 0:
+		return e
+	case e.Size == 0:
+		return d
 	}
-	out := d.polynomial()
-	for m, c := range e.polynomial() {
-		out[m] += sign * c
-	}
-	return out.dim()
+	return d.combine(e, func(p, q polynomial) (polynomial, bool) { return p.plus(q, 1) })
 }
 
-// Over is the quotient, where it is exact for every value of the names.
+// Minus is the difference, unknown like that of [Dim.Times]. A difference below zero is no size: its name is the negative number.
+func (d Dim) Minus(e Dim) Dim {
+	switch {
+	case e.Size == 0:
+		return d
+	case d.Size < 0 && !d.unknown() && d.Name == e.Name && e.Size < 0:
+		return Known(0)
+	}
+	return d.combine(e, func(p, q polynomial) (polynomial, bool) { return p.plus(q, -1) })
+}
+
+// Over is the quotient, where it is exact for every value of the names other than zero.
 func (d Dim) Over(e Dim) (Dim, bool) {
-	if d.unknown() || e.unknown() {
-		return Dim{Size: -1}, false
-	}
-	if d.same(e) {
+	switch {
+	case e.Size == 0:
+		return unknown, false
+	case e.Size == 1:
+		return d, !d.unknown()
+	case d.same(e):
 		return Known(1), true
 	}
-	by := e.polynomial()
-	if len(by) != 1 {
-		return Dim{Size: -1}, false
-	}
-	out := polynomial{}
-	for n, k := range by {
-		if k == 0 {
-			return Dim{Size: -1}, false
-		}
-		for m, c := range d.polynomial() {
-			rest, ok := quotient(m, n)
-			if !ok || c%k != 0 {
-				return Dim{Size: -1}, false
-			}
-			out[rest] += c / k
+	out := d.combine(e, polynomial.over)
+	return out, !out.unknown()
+}
+
+func (d Dim) combine(e Dim, f func(p, q polynomial) (polynomial, bool)) Dim {
+	p, ok1 := d.polynomial()
+	q, ok2 := e.polynomial()
+	if ok1 && ok2 {
+		if out, ok := f(p, q); ok {
+			return out.dim()
 		}
 	}
-	return out.dim(), true
+	return unknown
+}
+
+func (d Dim) polynomial() (polynomial, bool) {
+	switch {
+	case d.Size > 0:
+		return polynomial{"": d.Size}, true
+	case d.Size == 0:
+		return polynomial{}, true
+	}
+	return parse(d.Name)
 }
 
 // same tells whether two dimensions are certainly equal.
 func (d Dim) same(e Dim) bool {
-	return d.Size >= 0 && d.Size == e.Size || d.Size < 0 && e.Size < 0 && d.Name != "" && d.Name == e.Name
+	if d.Size >= 0 || e.Size >= 0 {
+		return d.Size == e.Size
+	}
+	if d.Name == e.Name {
+		return d.Name != ""
+	}
+	// Somebody else may have written the same sum in another order.
+	return strings.ContainsAny(d.Name, " *") && strings.ContainsAny(e.Name, " *") && d.Minus(e) == Known(0)
 }
 
 func (d Dim) unknown() bool { return d.Size < 0 && d.Name == "" }
 
-func (d Dim) polynomial() polynomial {
-	if d.Size >= 0 {
-		return polynomial{"": d.Size}
+// vague tells whether a dimension has no name that anybody gave.
+func (d Dim) vague() bool { return d.Size < 0 && (d.Name == "" || strings.Contains(d.Name, "?")) }
+
+// number64 is an entry of a known int64 tensor. Negative numbers are no sizes, so they are kept as text.
+func number64(v int64) Dim {
+	if v >= 0 {
+		return Known(v)
 	}
-	out := polynomial{}
-	rest := strings.ReplaceAll(strings.ReplaceAll(d.Name, " - ", " + -"), " ", "")
-	for _, term := range strings.Split(rest, "+") {
-		c, names := int64(1), []string{}
-		if strings.HasPrefix(term, "-") {
-			c, term = -1, term[1:]
-		}
-		for _, f := range strings.Split(term, "*") {
-			if v, err := strconv.ParseInt(f, 10, 64); err == nil {
-				c *= v
-			} else if f != "" {
-				names = append(names, f)
+	return Named(strconv.FormatInt(v, 10))
+}
+
+// literal reads an entry that is a number.
+func (d Dim) literal() (int64, bool) {
+	if d.Size >= 0 {
+		return d.Size, true
+	}
+	v, err := strconv.ParseInt(d.Name, 10, 64)
+	return v, err == nil && d.Name == strconv.FormatInt(v, 10)
+}
+
+// substitute puts sizes in the place of names; names without a size make the result unknown.
+func (d Dim) substitute(sizes map[string]Dim) Dim {
+	if d.IsKnown() {
+		return d
+	}
+	if s, ok := sizes[d.Name]; ok {
+		return s
+	}
+	p, ok := d.polynomial()
+	if !ok {
+		return unknown
+	}
+	out := Known(0)
+	for m, c := range p {
+		value := number64(c)
+		if m != "" {
+			for name := range strings.SplitSeq(m, "*") {
+				s, ok := sizes[name]
+				if !ok {
+					return unknown
+				}
+				value = value.Times(s)
 			}
 		}
-		sort.Strings(names)
-		out[strings.Join(names, "*")] += c
+		out = out.Plus(value)
 	}
 	return out
-}
-
-func (p polynomial) dim() Dim {
-	var terms []string
-	for m, c := range p {
-		if c != 0 {
-			terms = append(terms, m)
-		}
-	}
-	if len(terms) == 0 {
-		return Known(0)
-	}
-	if len(terms) == 1 && terms[0] == "" {
-		return Known(max(p[""], -1))
-	}
-	sort.Slice(terms, func(i, j int) bool {
-		return terms[i] == "" != (terms[j] == "") && terms[j] == "" || terms[i] != "" && terms[j] != "" && terms[i] < terms[j]
-	})
-	var out strings.Builder
-	for i, m := range terms {
-		c := p[m]
-		switch {
-		case i > 0 && c < 0:
-			out.WriteString(" - ")
-			c = -c
-		case i > 0:
-			out.WriteString(" + ")
-		case c < 0:
-			out.WriteString("-")
-			c = -c
-		}
-		switch {
-		case m == "":
-			out.WriteString(strconv.FormatInt(c, 10))
-		case c == 1:
-			out.WriteString(m)
-		default:
-			out.WriteString(strconv.FormatInt(c, 10) + "*" + m)
-		}
-	}
-	return Named(out.String())
-}
-
-func splitNames(m string) []string {
-	if m == "" {
-		return nil
-	}
-	return strings.Split(m, "*")
-}
-
-func product(m, n string) string {
-	if m == "" || n == "" {
-		return m + n
-	}
-	all := append(strings.Split(m, "*"), strings.Split(n, "*")...)
-	sort.Strings(all)
-	return strings.Join(all, "*")
-}
-
-func quotient(m, n string) (string, bool) {
-	if n == "" {
-		return m, true
-	}
-	if m == "" {
-		return "", false
-	}
-	left := strings.Split(m, "*")
-	for _, f := range strings.Split(n, "*") {
-		i := slices.Index(left, f)
-		if i < 0 {
-			return "", false
-		}
-		left = slices.Delete(left, i, i+1)
-	}
-	return strings.Join(left, "*"), true
 }
 
 // Volume is the product of the dimensions, 1 for none.

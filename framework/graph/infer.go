@@ -1,6 +1,8 @@
 package graph
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // Inference of types and shapes: one function an operator family, all of them in the operators table.
 
@@ -21,7 +23,7 @@ func (c *call) input(i int) Value {
 	return Value{}
 }
 
-// known sets output i.
+// set makes output i a tensor of known rank.
 func (c *call) set(i int, typ Type, shape []Dim) {
 	if i < len(c.out) {
 		c.out[i] = info{typ: typ, shape: append(make([]Dim, 0, len(shape)), shape...), ranked: true}
@@ -47,6 +49,16 @@ func (c *call) float(indexes ...int) error {
 	return nil
 }
 
+// number holds the inputs against types that can be added.
+func (c *call) number(indexes ...int) error {
+	for _, i := range indexes {
+		if t := c.input(i).Type(); t == Bool || t == Text {
+			return fmt.Errorf("input %d is %s; expected numbers, cast it", i, t)
+		}
+	}
+	return nil
+}
+
 // sameType holds the given inputs against each other.
 func (c *call) sameType(indexes ...int) error {
 	first := c.input(indexes[0]).Type()
@@ -65,6 +77,9 @@ func axis(a int64, rank int) (int, error) {
 		n += int64(rank)
 	}
 	if n < 0 || n >= int64(rank) {
+		if rank == 0 {
+			return 0, fmt.Errorf("axis %d of a scalar; expected a tensor with dimensions", a)
+		}
 		return 0, fmt.Errorf("axis %d of a tensor of rank %d; expected %d to %d", a, rank, -rank, rank-1)
 	}
 	return int(n), nil
@@ -85,16 +100,13 @@ func Broadcast(a, b []Dim) ([]Dim, error) {
 		case e.Size == 1:
 			*e = d
 		case d.IsKnown() && e.IsKnown():
-			return nil, fmt.Errorf("shapes %s and %s do not fit: %s against %s", shapeText(a), shapeText(b), e, d)
+			return nil, fmt.Errorf("shapes %s and %s do not fit: %s against %s; expected equal sizes or 1, reshape or transpose one of them", shapeText(a), shapeText(b), e, d)
 		case d.IsKnown(), e.vague() && !d.vague():
 			*e = d
 		}
 	}
 	return out, nil
 }
-
-// vague tells whether a dimension has no name that anybody gave.
-func (d Dim) vague() bool { return d.Size < 0 && (d.Name == "" || d.Name[0] == '?') }
 
 func (c *call) broadcast(typ Type, indexes ...int) error {
 	shape := []Dim{}
@@ -121,20 +133,24 @@ func init() {
 	register(inferVariadic, "Min", "Max", "Sum", "Mean")
 	register(inferCompare, "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual")
 	register(inferLogic, "And", "Or", "Xor")
-	register(inferUnary, "Neg", "Abs", "Sign", "Floor", "Ceil", "Round", "Relu", "Identity", "Trilu", "mdm.StopGradient", "CumSum")
+	register(inferUnary, "Neg", "Abs", "Sign", "Floor", "Ceil", "Round", "Relu", "Identity", "Trilu", "CumSum")
 	register(inferFloatUnary, "Exp", "Log", "Sqrt", "Reciprocal", "Erf", "Tanh", "Sigmoid", "Gelu", "Softplus", "Sin", "Cos",
-		"Softmax", "LogSoftmax", "com.microsoft.QuickGelu", "com.microsoft.FastGelu", "mdm.Silu", "LeakyRelu", "Elu", "HardSigmoid", "HardSwish", "Mish", "Softsign", "Tan", "Atan")
+		"Softmax", "LogSoftmax", "com.microsoft.QuickGelu", "com.microsoft.FastGelu", "LeakyRelu", "Elu", "HardSigmoid", "HardSwish", "Mish", "Softsign", "Tan", "Atan")
 	register(inferBoolUnary, "Not", "IsNaN", "IsInf")
 	register(inferDropout, "Dropout")
 	register(inferWhere, "Where")
 	register(inferClip, "Clip")
 	register(inferCast, "Cast")
+	register(inferCastLike, "CastLike")
 }
 
 // inferBinary: elementwise with broadcasting. Sums and products of known int64 contents are known, too, so that shapes
 // that a graph computes from sizes stay known.
 func inferBinary(c *call) error {
 	if err := c.need(2); err != nil {
+		return err
+	}
+	if err := c.number(0, 1); err != nil {
 		return err
 	}
 	if c.node.Op != "Pow" {
@@ -147,37 +163,30 @@ func inferBinary(c *call) error {
 	}
 	x, okX := c.in[0].Ints()
 	y, okY := c.in[1].Ints()
-	if !okX || !okY || len(x) != len(y) && len(x) != 1 && len(y) != 1 {
-		return nil
+	if okX && okY && len(x) > 0 && len(y) > 0 && (len(x) == len(y) || len(x) == 1 || len(y) == 1) {
+		c.out[0].ints = arithmetic(c.node.Op, x, y)
 	}
+	return nil
+}
+
+// arithmetic works on known int64 contents; nil where a result is not known.
+func arithmetic(op string, x, y []Dim) []Dim {
 	out := make([]Dim, max(len(x), len(y)))
 	for i := range out {
 		a, b := x[min(i, len(x)-1)], y[min(i, len(y)-1)]
 		m, isM := a.literal()
 		n, isN := b.literal()
 		switch {
-		case isM && isN && c.node.Op == "Add":
-			out[i] = number64(m + n)
-		case isM && isN && c.node.Op == "Sub":
-			out[i] = number64(m - n)
-		case isM && isN && c.node.Op == "Mul":
-			out[i] = number64(m * n)
-		case isM && isN && c.node.Op == "Div" && n != 0:
-			out[i] = number64(m / n)
-		case isM && m < 0 || isN && n < 0: // a symbol with a sign is left alone
-			return nil
-		case c.node.Op == "Add":
+		case op == "Add":
 			out[i] = a.Plus(b)
-		case c.node.Op == "Sub":
+		case op == "Sub":
 			out[i] = a.Minus(b)
-		case c.node.Op == "Mul":
+		case op == "Mul":
 			out[i] = a.Times(b)
-		case c.node.Op == "Div":
-			q, ok := a.Over(b)
-			if !ok {
-				return nil
-			}
-			out[i] = q
+		case op == "Div" && isM && isN && n != 0:
+			out[i] = number64(m / n)
+		case op == "Div":
+			out[i], _ = a.Over(b)
 		default:
 			return nil
 		}
@@ -185,17 +194,19 @@ func inferBinary(c *call) error {
 			return nil
 		}
 	}
-	c.out[0].ints = out
-	return nil
+	return out
 }
 
 func inferVariadic(c *call) error {
-	if err := c.need(1); err != nil {
-		return err
-	}
 	all := make([]int, len(c.in))
 	for i := range all {
 		all[i] = i
+	}
+	if err := c.need(max(1, len(c.in))); err != nil {
+		return err
+	}
+	if err := c.number(all...); err != nil {
+		return err
 	}
 	if err := c.sameType(all...); err != nil {
 		return err
@@ -297,17 +308,19 @@ func inferClip(c *call) error {
 }
 
 func inferCast(c *call) error {
-	to := c.attr("to")
-	if to == nil {
-		return fmt.Errorf("the attribute to is missing; expected an element type")
-	}
-	if err := c.like(Type(to.I)); err != nil {
+	to := Type(c.intAttr("to", 0))
+	if err := c.like(to); err != nil {
 		return err
 	}
-	if c.in[0].Type() == Int64 || c.in[0].Type() == Int32 {
-		if Type(to.I) == Int64 || Type(to.I) == Int32 {
-			c.out[0].ints = c.in[0].info.ints
-		}
+	if ints, ok := c.in[0].Ints(); ok && (to == Int64 || to == Int32) {
+		c.out[0].ints = ints
 	}
 	return nil
+}
+
+func inferCastLike(c *call) error {
+	if err := c.need(2); err != nil {
+		return err
+	}
+	return c.like(c.in[1].Type())
 }

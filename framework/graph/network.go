@@ -78,13 +78,13 @@ func inferNetwork(c *call) error {
 	if !ok {
 		return fmt.Errorf("network %q is not declared; the declared ones are %q", name, slices.Sorted(maps.Keys(c.b.networks)))
 	}
-	given := c.attr("inputs")
-	if given == nil || len(given.Strings) != len(c.in) {
-		return fmt.Errorf("network %q: the attribute inputs names %d of %d inputs", name, len(given.strings()), len(c.in))
+	given := c.node.StringsAttr("inputs")
+	if len(given) != len(c.in) {
+		return fmt.Errorf("network %q: the attribute inputs names %d of %d inputs; expected one name an input", name, len(given), len(c.in))
 	}
 	sizes := map[string]Dim{}
-	for i, key := range given.Strings {
-		at := slices.IndexFunc(s.Inputs, func(p Port) bool { return p.Name == string(key) })
+	for i, key := range given {
+		at := slices.IndexFunc(s.Inputs, func(p Port) bool { return p.Name == key })
 		if at < 0 {
 			return fmt.Errorf("network %q has no input %q; it has %s", name, key, portNames(s.Inputs))
 		}
@@ -92,16 +92,21 @@ func inferNetwork(c *call) error {
 			return fmt.Errorf("network %q: %w", name, err)
 		}
 	}
-	wanted := c.attr("outputs")
-	for i := range c.out {
-		p := s.Outputs[min(i, len(s.Outputs)-1)]
-		if wanted != nil && i < len(wanted.Strings) {
-			at := slices.IndexFunc(s.Outputs, func(p Port) bool { return p.Name == string(wanted.Strings[i]) })
+	outputs := s.Outputs
+	if wanted := c.node.StringsAttr("outputs"); wanted != nil {
+		outputs = nil
+		for _, key := range wanted {
+			at := slices.IndexFunc(s.Outputs, func(p Port) bool { return p.Name == key })
 			if at < 0 {
-				return fmt.Errorf("network %q has no output %q; it has %s", name, wanted.Strings[i], portNames(s.Outputs))
+				return fmt.Errorf("network %q has no output %q; it has %s", name, key, portNames(s.Outputs))
 			}
-			p = s.Outputs[at]
+			outputs = append(outputs, s.Outputs[at])
 		}
+	}
+	if len(c.out) > len(outputs) {
+		return fmt.Errorf("network %q: %s are asked for; it has %s", name, count(len(c.out), "output"), portNames(outputs))
+	}
+	for i, p := range outputs[:len(c.out)] {
 		shape := slices.Clone(p.Shape)
 		for j, d := range shape {
 			shape[j] = d.substitute(sizes)
@@ -109,13 +114,6 @@ func inferNetwork(c *call) error {
 		c.set(i, p.Type, shape)
 	}
 	return nil
-}
-
-func (a *Attribute) strings() [][]byte {
-	if a == nil {
-		return nil
-	}
-	return a.Strings
 }
 
 // match holds a value against a port and learns the sizes behind the port's names.
@@ -131,11 +129,17 @@ func match(p Port, v Value, sizes map[string]Dim) error {
 	}
 	for i, want := range p.Shape {
 		got := v.Dim(i)
+		if want.unknown() {
+			continue
+		}
 		if !want.IsKnown() {
-			if before, seen := sizes[want.Name]; seen && before.IsKnown() && got.IsKnown() && before.Size != got.Size {
-				return fmt.Errorf("input %s has %s for %s, another input has %s", p.Name, got, want.Name, before)
+			before, seen := sizes[want.Name]
+			if seen && before.IsKnown() && got.IsKnown() && before.Size != got.Size {
+				return fmt.Errorf("input %s is %s: %s where another input has %s for %s; expected one size", p.Name, v, got, before, want.Name)
 			}
-			sizes[want.Name] = got
+			if !seen || got.IsKnown() {
+				sizes[want.Name] = got
+			}
 			continue
 		}
 		if got.IsKnown() && got.Size != want.Size {
@@ -143,27 +147,4 @@ func match(p Port, v Value, sizes map[string]Dim) error {
 		}
 	}
 	return nil
-}
-
-// substitute puts sizes in the place of names.
-func (d Dim) substitute(sizes map[string]Dim) Dim {
-	if d.IsKnown() || d.unknown() {
-		return d
-	}
-	out := Known(0)
-	for m, c := range d.polynomial() {
-		term := Known(c)
-		if c < 0 {
-			return d
-		}
-		for _, name := range splitNames(m) {
-			if s, ok := sizes[name]; ok {
-				term = term.Times(s)
-			} else {
-				term = term.Times(Named(name))
-			}
-		}
-		out = out.Plus(term)
-	}
-	return out
 }

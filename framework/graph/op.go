@@ -44,20 +44,25 @@ func (b *Builder) Op(op string, attributes []*Attribute, in ...Value) Value {
 
 // OpN writes an operator with n outputs.
 func (b *Builder) OpN(op string, n int, attributes []*Attribute, in ...Value) []Value {
-	out := make([]Value, n)
-	if b.err != nil {
-		return out
-	}
 	node := &Node{Op: op, Attributes: attributes}
 	if i := strings.LastIndexByte(op, '.'); i >= 0 {
 		node.Domain, node.Op = op[:i], op[i+1:]
+	}
+	return b.write("", node, n, in)
+}
+
+// write names a node, its inputs and n outputs, and adds it to the graph. origin says for messages where it comes from.
+func (b *Builder) write(origin string, node *Node, n int, in []Value) []Value {
+	out := make([]Value, n)
+	if b.err != nil {
+		return out
 	}
 	for len(in) > 0 && !in[len(in)-1].Given() {
 		in = in[:len(in)-1]
 	}
 	for i, v := range in {
 		if v.Given() && b.values[v.name] != v.info {
-			b.fail("%s: its input %d, %s, belongs to another graph", op, i, v)
+			b.fail("%s%s: its input %d, %s, belongs to another graph; make it in this one", origin, Key(node), i, v)
 			return out
 		}
 		node.Inputs = append(node.Inputs, v.name)
@@ -65,64 +70,101 @@ func (b *Builder) OpN(op string, n int, attributes []*Attribute, in ...Value) []
 	node.Name = b.fresh(node.Op)
 	node.Outputs = make([]string, n)
 	for i := range n {
-		node.Outputs[i] = node.Name
-		if i > 0 {
-			node.Outputs[i] = fmt.Sprintf("%s.%d", node.Name, i)
-		}
+		node.Outputs[i] = b.output(node, i)
 	}
 	infos, err := b.infer(node)
 	if err != nil {
-		b.fail("%s(%s): %v", op, list(in), err)
+		b.fail("%s%s(%s): %v", origin, Key(node), list(in), err)
 		return out
 	}
-	return b.appendNode(node, infos)
-}
-
-// appendNode adds a node whose outputs are known.
-func (b *Builder) appendNode(node *Node, infos []info) []Value {
-	out := make([]Value, len(node.Outputs))
 	b.nodes = append(b.nodes, node)
 	if node.Domain != "" && b.opsets[node.Domain] == 0 {
 		b.opsets[node.Domain] = 1
 	}
 	for i, name := range node.Outputs {
-		if name == "" {
-			continue
-		}
 		out[i] = b.put(name, infos[i])
 		b.producer[name] = node
 	}
 	return out
 }
 
+// output is the name of a node's i-th output: the node's own for the first.
+func (b *Builder) output(node *Node, i int) string {
+	if i == 0 {
+		return node.Name
+	}
+	name := fmt.Sprintf("%s.%d", node.Name, i)
+	for b.values[name] != nil {
+		name += "_"
+	}
+	return name
+}
+
 // infer finds what is known of a node's outputs.
 func (b *Builder) infer(node *Node) ([]info, error) {
-	f, ok := operators[Key(node)]
-	if !ok {
-		return nil, fmt.Errorf("operator %s is unknown here%s", Key(node), nearest(Key(node)))
+	if len(node.Outputs) == 0 {
+		return nil, fmt.Errorf("no output is asked for; expected at least one")
+	}
+	f, err := b.inference(node)
+	if err != nil {
+		return nil, err
 	}
 	c := &call{b: b, node: node, in: make([]Value, len(node.Inputs)), out: make([]info, len(node.Outputs))}
-	for i := range node.Inputs {
+	for i, name := range node.Inputs {
 		c.in[i] = b.In(node, i)
-		if node.Inputs[i] != "" && c.in[i].info == nil {
-			return nil, fmt.Errorf("its input %q is written by no operator before it", node.Inputs[i])
+		if name != "" && c.in[i].info == nil {
+			return nil, fmt.Errorf("its input %q is written by no operator before it", name)
 		}
 	}
 	if err := f(c); err != nil {
 		return nil, err
 	}
 	for i := range c.out {
-		if c.out[i].typ == Undefined && node.Outputs[i] != "" && len(c.in) > 0 {
+		if c.out[i].typ == Undefined && len(c.in) > 0 {
 			c.out[i].typ = c.in[0].Type()
 		}
-		for j, d := range c.out[i].shape {
-			if d.unknown() { // a name of its own, so that the same unknown size is recognised again
-				b.unknowns++
-				c.out[i].shape[j] = Named(fmt.Sprintf("?%d", b.unknowns))
-			}
+		if err := b.nameUnknown(c.out[i].shape); err != nil {
+			return nil, err
 		}
 	}
 	return c.out, nil
+}
+
+// inference finds the inference of a node's operator, and holds the call against the operator's signature.
+func (b *Builder) inference(node *Node) (inference, error) {
+	s, known, err := signatureOf(node, b.opset)
+	if err != nil {
+		return nil, err
+	}
+	f, inferred := operators[Key(node)]
+	if body, ok := b.functions[functionKey(node.Domain, node.Op, node.Overload)]; ok && !inferred {
+		return func(c *call) error { return inferFunction(c, body) }, nil
+	}
+	switch {
+	case !inferred && known:
+		return nil, fmt.Errorf("operator %s is not supported in graphs that are built or differentiated; write it with other operators", Key(node))
+	case !inferred:
+		return nil, fmt.Errorf("operator %s is unknown%s", Key(node), nearest(Key(node)))
+	case s != nil:
+		if problems := s.problems(node, b.function); len(problems) > 0 {
+			return nil, problems[0]
+		}
+	}
+	return f, nil
+}
+
+// nameUnknown gives each unknown size a name of its own, so that the same size is recognised again.
+func (b *Builder) nameUnknown(shape []Dim) error {
+	for i, d := range shape {
+		if d.unknown() {
+			b.unknowns++
+			shape[i] = Named(fmt.Sprintf("?%d", b.unknowns))
+		}
+		if n, ok := d.literal(); ok && n < 0 {
+			return fmt.Errorf("the result would have the size %d in dimension %d; expected sizes from 0", n, i)
+		}
+	}
+	return nil
 }
 
 // Extend gives a node further outputs, up to n, such as the saved statistics of a LayerNormalization.
@@ -130,21 +172,24 @@ func (b *Builder) Extend(node *Node, n int) {
 	if b.err != nil || len(node.Outputs) >= n && !slices.Contains(node.Outputs[:n], "") {
 		return
 	}
-	for len(node.Outputs) < n {
-		node.Outputs = append(node.Outputs, "")
-	}
-	for i, name := range node.Outputs {
-		if name == "" {
-			node.Outputs[i] = b.fresh(fmt.Sprintf("%s.%d", node.Outputs[0], i))
+	extended := *node // what is wrong leaves the node as it was
+	extended.Outputs = slices.Clone(node.Outputs)
+	for i := range max(n, len(extended.Outputs)) {
+		if i == len(extended.Outputs) {
+			extended.Outputs = append(extended.Outputs, "")
+		}
+		if i < n && extended.Outputs[i] == "" {
+			extended.Outputs[i] = b.output(node, i)
 		}
 	}
-	infos, err := b.infer(node)
+	infos, err := b.infer(&extended)
 	if err != nil {
 		b.fail("%s: %v", node.Name, err)
 		return
 	}
+	node.Outputs = extended.Outputs
 	for i, name := range node.Outputs {
-		if b.values[name] == nil {
+		if name != "" && b.values[name] == nil {
 			b.put(name, infos[i])
 			b.producer[name] = node
 		}
@@ -159,6 +204,7 @@ func list(vs []Value) string {
 	return strings.Join(parts, ", ")
 }
 
+// nearest suggests the known operator whose name is most like key, for messages.
 func nearest(key string) string {
 	best, distance := "", len(key)/3+1
 	for k := range operators {
@@ -167,7 +213,7 @@ func nearest(key string) string {
 		}
 	}
 	if best == "" {
-		return ""
+		return "; expected an operator of ONNX, or one of " + Domain + " or " + Contrib
 	}
 	return "; did you mean " + best + "?"
 }
@@ -180,46 +226,4 @@ func (c *call) intAttr(name string, otherwise int64) int64 {
 		return a.I
 	}
 	return otherwise
-}
-
-// Attribute finds an attribute by name, or nil.
-func (n *Node) Attribute(name string) *Attribute {
-	for _, a := range n.Attributes {
-		if a.Name == name {
-			return a
-		}
-	}
-	return nil
-}
-
-// IntAttr is an integer attribute, or otherwise where it is left out.
-func (n *Node) IntAttr(name string, otherwise int64) int64 {
-	if a := n.Attribute(name); a != nil {
-		return a.I
-	}
-	return otherwise
-}
-
-// FloatAttr is a float attribute, or otherwise where it is left out.
-func (n *Node) FloatAttr(name string, otherwise float32) float32 {
-	if a := n.Attribute(name); a != nil {
-		return a.F
-	}
-	return otherwise
-}
-
-// TextAttr is a string attribute, or otherwise where it is left out.
-func (n *Node) TextAttr(name, otherwise string) string {
-	if a := n.Attribute(name); a != nil {
-		return string(a.S)
-	}
-	return otherwise
-}
-
-// IntsAttr is a list of integers, or nil where it is left out.
-func (n *Node) IntsAttr(name string) []int64 {
-	if a := n.Attribute(name); a != nil {
-		return a.Ints
-	}
-	return nil
 }

@@ -14,7 +14,6 @@ type info struct {
 	ranked  bool    // false: not even the rank is known
 	ints    []Dim   // contents of a small int64 tensor that are known before the run (sizes, axes); nil where they are not
 	content *Tensor // of a constant or an initializer
-	fixed   bool    // an initializer that a caller cannot replace, or a Constant
 }
 
 // Name is the edge's name in the graph.
