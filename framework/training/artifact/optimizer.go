@@ -53,12 +53,7 @@ func optimizer(ps []Parameter, size int64, o AdamW, opset int64) (*graph.Model, 
 	factor := b.Mul(b.Select(b.Greater(clip, b.Float(0)), limited, b.Float(1)), scalar(ScalarScale)) // [1]
 
 	step := b.OpN("mdm.AdamW", 3, []*graph.Attribute{graph.Float("beta1", float32(o.Beta1)), graph.Float("beta2", float32(o.Beta2)), graph.Float("epsilon", float32(o.Epsilon))},
-		params, grads, m, v, perElement(b, ps, func(p *Parameter) float64 {
-			if p.Decay {
-				return o.WeightDecay
-			}
-			return 0
-		}), perElement(b, ps, func(p *Parameter) float64 { return p.Rate }),
+		params, grads, m, v, perElement(b, ps, func(p *Parameter) float64 { return o.WeightDecay * p.DecayRate }), perElement(b, ps, func(p *Parameter) float64 { return p.Rate }),
 		b.Concat(0, scalar(ScalarRate), factor, scalar(ScalarBias1), scalar(ScalarBias2)))
 	outputs := []graph.Output{{Name: Next + Params, Value: step[0]}, {Name: Next + Moment1, Value: step[1]}, {Name: Next + Moment2, Value: step[2]}}
 	if o.Average {

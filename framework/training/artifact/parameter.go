@@ -11,8 +11,10 @@ type Parameter struct {
 	Name   string  `json:"name"` // network and tensor: "denoiser.layers.0.attention.q.weight"
 	Shape  []int64 `json:"shape"`
 	Offset int64   `json:"offset"` // in elements
-	Decay  bool    `json:"decay"`  // whether weight decay applies: not to norms and biases
 	Rate   float64 `json:"rate"`   // factor of the learning rate
+	// Decay says whether weight decay applies at all (not to norms and biases), DecayRate is its factor.
+	Decay     bool    `json:"-"`
+	DecayRate float64 `json:"decay"`
 }
 
 // Size is the number of elements.

@@ -1,0 +1,405 @@
+// Package training runs gradient steps through training artifacts: ONNX graphs for forward, loss, backward and update
+// (package artifact), fed with rows of data and noise, with parameters and moments that stay inside the runtime. A run is an
+// exact function of its seed, its data and its artifacts: killed at any moment and resumed, it ends with the same bits (on
+// the CPU with one thread).
+package training
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/mdmhost/mdmhost/framework/training/artifact"
+	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
+	"github.com/mdmhost/mdmhost/framework/training/data"
+	"github.com/mdmhost/mdmhost/framework/training/record"
+	"github.com/mdmhost/mdmhost/runtimes/onnx"
+)
+
+// Options say how a run goes on.
+type Options struct {
+	Seed            uint64
+	Steps           int64
+	Accumulate      int // passes of a step
+	Rate            Rate
+	Clip            float64 // largest norm of the gradient; 0: no clipping
+	EMA             float64 // decay of the moving average
+	EvalEvery       int64   // steps; 0: only at the end
+	EvalRows        int     // of an evaluation
+	Patience        int     // evaluations without a better one before the run stops; 0: never
+	CheckpointEvery int64
+	LogEvery        int64
+	Budget          time.Duration // of this session; 0: no bound
+	Shuffle         bool
+}
+
+// Observer is told how a run goes.
+type Observer interface {
+	// Line is told every line of metrics.jsonl.
+	Line(record.Line)
+	// Saved is told of every checkpoint.
+	Saved(step int64)
+}
+
+// Parts are what a run works with. The caller opens and closes them.
+type Parts struct {
+	Device  *onnx.Device
+	Set     *artifact.Set
+	Train   *data.Dataset
+	Valid   *data.Dataset // nil: no evaluations
+	Initial *State        // where a new run begins
+	Frozen  []float32     // parameters that are not trained
+
+	Store   *checkpoint.Store
+	Names   Names  // digests for the checkpoints
+	Metrics string // path of metrics.jsonl
+	Observe Observer
+}
+
+// Names are the digests that bind a checkpoint to its run.
+type Names struct {
+	Config    string
+	Artifacts map[string]string
+}
+
+// End says why a run ended.
+type End string
+
+// The ends of a run.
+const (
+	Finished  End = "finished"    // all steps are done
+	Stopped   End = "stopped"     // no better evaluation for long enough
+	OutOfTime End = "out_of_time" // the session's budget is spent; the run can go on
+	Cancelled End = "cancelled"   // by the user; the run can go on
+)
+
+// Summary is what a session of a run did.
+type Summary struct {
+	End        End
+	From, Step int64 // the steps done before the session and after it
+	Rows       int64
+	Tokens     int64
+	Best       *checkpoint.Best
+	Last       *Evaluation // the last evaluation of this session, or nil
+	Seconds    float64     // of this session
+	Share      Share
+	Skipped    []error // checkpoints left out because they are damaged
+}
+
+// Share is where the time of a session went, in seconds.
+type Share struct{ Data, Steps, Evaluations, Checkpoints float64 }
+
+// run is a session in progress.
+type run struct {
+	Options
+	Parts
+	k      *machine
+	state  *State
+	writer *record.Writer
+
+	step     int64 // done
+	rows     int64
+	tokens   int64
+	best     *checkpoint.Best
+	since    int     // evaluations since the best
+	before   float64 // seconds of earlier sessions
+	began    time.Time
+	summary  Summary
+	interval interval
+}
+
+// interval adds up what one line of metrics.jsonl is about.
+type interval struct {
+	loss, norm float64
+	steps      int64
+	tokens     int64
+	began      time.Time
+	metrics    tally
+}
+
+// Train begins a run, or goes on with the one in the store, until it ends or ctx does. Cancelling is no error: the run is
+// saved and can go on. An error leaves the last checkpoint as it is.
+func Train(ctx context.Context, o Options, p Parts) (*Summary, error) {
+	if err := o.Rate.check(); err != nil {
+		return nil, err
+	}
+	r := &run{Options: o, Parts: p, began: time.Now()}
+	var err error
+	if r.k, err = newMachine(ctx, p.Device, p.Set, o.Accumulate); err != nil {
+		return nil, err
+	}
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	err = r.loop(ctx)
+	return r.finish(err)
+}
+
+// begin puts the newest checkpoint, or the initial state, into the runtime.
+func (r *run) begin() error {
+	r.state = newState(&r.Set.Manifest)
+	c, skipped, err := r.Store.Latest()
+	r.summary.Skipped = skipped
+	at := int64(-1)
+	switch {
+	case err == nil:
+		if err := c.Match(r.Names.Config, r.Names.Artifacts); err != nil {
+			return err
+		}
+		if err := r.restore(c); err != nil {
+			return err
+		}
+		at = r.step
+	case errors.Is(err, checkpoint.ErrNone):
+		copy(r.state.Params, r.Initial.Params)
+		copy(r.state.M, r.Initial.M)
+		copy(r.state.V, r.Initial.V)
+		copy(r.state.EMA, r.Initial.Params)
+	default:
+		return err
+	}
+	r.summary.From = r.step
+	if err := r.k.set(r.state); err != nil {
+		return err
+	}
+	if r.k.frozen != nil {
+		if err := r.k.frozen.WriteFloats(r.Frozen); err != nil {
+			return err
+		}
+	}
+	var lines []record.Line
+	if r.writer, lines, err = record.Open(r.Metrics, at); err != nil {
+		return err
+	}
+	r.since = sinceBest(lines, r.best)
+	return nil
+}
+
+// sinceBest counts the evaluations after the best one.
+func sinceBest(lines []record.Line, best *checkpoint.Best) int {
+	n := 0
+	for _, l := range lines {
+		if l.Kind == record.Eval && best != nil && l.Step > best.Step {
+			n++
+		}
+	}
+	return n
+}
+
+// loop takes steps until the run ends.
+func (r *run) loop(ctx context.Context) error {
+	queue, err := r.newQueue(ctx)
+	if err != nil {
+		return err
+	}
+	defer queue.close()
+	r.interval = newInterval()
+	for r.step < r.Steps {
+		if ctx.Err() != nil {
+			r.summary.End = Cancelled
+			return nil
+		}
+		if r.Budget > 0 && time.Since(r.began) >= r.Budget {
+			r.summary.End = OutOfTime
+			return nil
+		}
+		if err := r.takeStep(ctx, queue); err != nil {
+			if ctx.Err() != nil {
+				r.summary.End = Cancelled
+				return nil
+			}
+			return err
+		}
+		stop, err := r.after(ctx)
+		if err != nil || stop {
+			return err
+		}
+	}
+	r.summary.End = Finished
+	return nil
+}
+
+func newInterval() interval { return interval{began: time.Now(), metrics: tally{}} }
+
+// takeStep runs the passes of one step.
+func (r *run) takeStep(ctx context.Context, q *queue) error {
+	var loss float64
+	rows, tokens := int64(0), int64(0)
+	for range r.Accumulate {
+		waiting := time.Now()
+		b, err := q.next(ctx)
+		if err != nil {
+			return err
+		}
+		running := time.Now()
+		r.summary.Share.Data += running.Sub(waiting).Seconds()
+		err = r.k.pass.Run(ctx, b.feed)
+		r.summary.Share.Steps += time.Since(running).Seconds()
+		rows, tokens = rows+int64(b.rows), tokens+b.tokens
+		q.done(b)
+		if err != nil {
+			return err
+		}
+		loss += float64(q.figures.loss[0]) / float64(r.Accumulate)
+		if !finite(loss) {
+			return r.diverged("loss", loss)
+		}
+		r.interval.metrics.add(&q.figures)
+	}
+	if r.k.update != nil {
+		running := time.Now()
+		r.scalars(q.scalars, r.step+1)
+		if err := r.k.update.Run(ctx, r.k.tail); err != nil {
+			return err
+		}
+		r.summary.Share.Steps += time.Since(running).Seconds()
+	}
+	norm := float64(q.figures.norm[0])
+	if !finite(norm) {
+		return r.diverged("norm of the gradient", norm)
+	}
+	r.step++
+	r.rows += rows
+	r.tokens += tokens
+	i := &r.interval
+	i.loss, i.norm, i.steps, i.tokens = i.loss+loss, i.norm+norm, i.steps+1, i.tokens+tokens
+	return nil
+}
+
+// diverged takes the step back, so that the state before it can be saved, and says what to do.
+func (r *run) diverged(what string, value float64) error {
+	last := r.k.update
+	if last == nil {
+		last = r.k.pass
+	}
+	if last == r.k.update && what == "loss" {
+		last = nil // the update did not run
+	}
+	if last != nil {
+		if err := last.Undo(); err != nil {
+			return err
+		}
+	}
+	return &Diverged{Step: r.step + 1, What: what, Value: value, Rate: r.Rate.At(r.step+1, r.Steps)}
+}
+
+// Diverged is the error of a step whose loss or gradient is not finite. The state before it was saved.
+type Diverged struct {
+	Step  int64
+	What  string // "loss" or "norm of the gradient"
+	Value float64
+	Rate  float64 // the learning rate
+}
+
+// Error says what to do.
+func (d *Diverged) Error() string {
+	return fmt.Sprintf("step %d: the %s is %v, expected a finite number; the state before it is saved: lower optimizer.lr (%.3g at this step) or optimizer.clip, or lengthen optimizer.warmup, in a new run",
+		d.Step, d.What, d.Value, d.Rate)
+}
+
+// scalars fills what the optimiser is told for a step.
+func (r *run) scalars(to []float32, step int64) {
+	adam := &r.Set.Manifest.Adam
+	to[artifact.ScalarRate] = float32(r.Rate.At(step, r.Steps))
+	to[artifact.ScalarClip] = float32(r.Clip)
+	to[artifact.ScalarBias1] = float32(-math.Expm1(float64(step) * math.Log(adam.Beta1)))
+	to[artifact.ScalarBias2] = float32(-math.Expm1(float64(step) * math.Log(adam.Beta2)))
+	to[artifact.ScalarAverage] = float32(r.EMA)
+	to[artifact.ScalarScale] = 1 / float32(r.Accumulate)
+}
+
+// after writes lines, evaluates and saves where it is time to.
+func (r *run) after(ctx context.Context) (stop bool, err error) {
+	last := r.step == r.Steps
+	if r.step%r.LogEvery == 0 || last {
+		if err := r.log(); err != nil {
+			return false, err
+		}
+	}
+	better := false
+	if r.Valid != nil && (last || r.EvalEvery > 0 && r.step%r.EvalEvery == 0) {
+		if better, err = r.judge(ctx); err != nil {
+			if ctx.Err() != nil { // the evaluation is made again when the run goes on
+				r.summary.End = Cancelled
+				return true, nil
+			}
+			return false, err
+		}
+		if r.Patience > 0 && r.since >= r.Patience {
+			r.summary.End = Stopped
+			return true, nil
+		}
+	}
+	if r.step%r.CheckpointEvery == 0 || last || better {
+		return false, r.save()
+	}
+	return false, nil
+}
+
+// log writes the line of the steps since the last one.
+func (r *run) log() error {
+	i := &r.interval
+	metrics := i.metrics.means()
+	now := time.Now()
+	l := record.Line{Kind: record.Train, Step: r.step, Loss: i.loss / float64(i.steps), LR: r.Rate.At(r.step, r.Steps), GradNorm: i.norm / float64(i.steps),
+		BitsPerToken: bits(metrics, i.loss/float64(i.steps)), Rows: r.rows, Tokens: r.tokens, TokensPerSecond: float64(i.tokens) / now.Sub(i.began).Seconds(),
+		Seconds: r.seconds(), Metrics: metrics}
+	r.interval = newInterval()
+	return r.line(l)
+}
+
+// NLL is the metric, in nats a token, that bits per token are computed from; a trainer without it reports its loss.
+const NLL = "nll"
+
+func bits(metrics map[string]float64, loss float64) float64 {
+	if nll, ok := metrics[NLL]; ok {
+		return nll / math.Ln2
+	}
+	return loss / math.Ln2
+}
+
+func (r *run) line(l record.Line) error {
+	if r.Observe != nil {
+		r.Observe.Line(l)
+	}
+	return r.writer.Write(l)
+}
+
+func (r *run) seconds() float64 { return r.before + time.Since(r.began).Seconds() }
+
+// judge evaluates and tells whether the result is the best so far.
+func (r *run) judge(ctx context.Context) (bool, error) {
+	began := time.Now()
+	e, err := evaluate(ctx, r.k.eval, &r.Set.Manifest, r.Valid, r.EvalRows, r.Seed)
+	if err != nil {
+		return false, err
+	}
+	r.summary.Share.Evaluations += time.Since(began).Seconds()
+	r.summary.Last = e
+	value := e.Nats / float64(max(e.Tokens, 1))
+	better := finite(value) && (r.best == nil || value < r.best.Value)
+	if r.since++; better {
+		r.best, r.since = &checkpoint.Best{Step: r.step, Metric: string(r.Set.Manifest.Bound), Value: value}, 0
+	}
+	r.interval.began = time.Now()
+	return better, r.line(record.Line{Kind: record.Eval, Step: r.step, Loss: value, BitsPerToken: value / math.Ln2, Rows: r.rows, Tokens: r.tokens,
+		Seconds: r.seconds(), Metrics: e.Metrics})
+}
+
+// finish saves what was done since the last checkpoint and returns the summary.
+func (r *run) finish(err error) (*Summary, error) {
+	var diverged *Diverged
+	if r.writer != nil {
+		if r.summary.End != Finished && (err == nil || errors.As(err, &diverged)) {
+			err = errors.Join(err, r.save())
+		}
+		err = errors.Join(err, r.writer.Close())
+	}
+	s := &r.summary
+	s.Step, s.Rows, s.Tokens, s.Best, s.Seconds = r.step, r.rows, r.tokens, r.best, time.Since(r.began).Seconds()
+	return s, err
+}
+
+var _ buffers = (*onnx.Feed)(nil)
