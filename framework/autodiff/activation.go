@@ -33,6 +33,23 @@ func init() {
 		s := c.logistic(c.Mul(x, c.num(a)))
 		return c.Mul(dy, c.Add(s, c.Mul(c.Sub(y, c.Mul(y, s)), c.num(a))))
 	})
+	unary("Mish", func(c *vjp, dy, x, y graph.Value) graph.Value { // y = x t with t = tanh(softplus x)
+		t := c.Tanh(c.Softplus(x))
+		return c.Mul(dy, c.Add(t, c.Mul(c.Mul(x, c.logistic(x)), c.Sub(c.num(1), c.Mul(t, t)))))
+	})
+	unary("Softsign", func(c *vjp, dy, x, y graph.Value) graph.Value {
+		d := c.Add(c.Abs(x), c.num(1))
+		return c.Div(dy, c.Mul(d, d))
+	})
+	unary("HardSigmoid", func(c *vjp, dy, x, y graph.Value) graph.Value { // slope alpha between 0 and 1
+		inside := c.Cast(c.And(c.Greater(y, c.num(0)), c.Less(y, c.num(1))), y.Type())
+		return c.Mul(dy, c.Mul(inside, c.num(float64(c.node.FloatAttr("alpha", 0.2)))))
+	})
+	unary("HardSwish", func(c *vjp, dy, x, y graph.Value) graph.Value { // y = x h with h = clip(x/6 + 1/2, 0, 1)
+		h := c.Op("HardSigmoid", []*graph.Attribute{graph.Float("alpha", 1.0/6), graph.Float("beta", 0.5)}, x)
+		inside := c.Cast(c.Less(c.Abs(x), c.num(3)), y.Type())
+		return c.Mul(dy, c.Add(h, c.Mul(c.Mul(x, c.num(1.0/6)), inside)))
+	})
 	on(fastGelu, "com.microsoft.FastGelu")
 	on(swiGLU, "mdm.SwiGLU")
 }

@@ -28,6 +28,8 @@ func init() {
 	unary("Reciprocal", func(c *vjp, dy, x, y graph.Value) graph.Value { return c.Neg(c.Mul(dy, c.Mul(y, y))) })
 	unary("Sin", func(c *vjp, dy, x, y graph.Value) graph.Value { return c.Mul(dy, c.Cos(x)) })
 	unary("Cos", func(c *vjp, dy, x, y graph.Value) graph.Value { return c.Neg(c.Mul(dy, c.Sin(x))) })
+	unary("Tan", func(c *vjp, dy, x, y graph.Value) graph.Value { return c.Mul(dy, c.Add(c.Mul(y, y), c.num(1))) })
+	unary("Atan", func(c *vjp, dy, x, y graph.Value) graph.Value { return c.Div(dy, c.Add(c.Mul(x, x), c.num(1))) })
 	unary("Erf", func(c *vjp, dy, x, y graph.Value) graph.Value { // 2/sqrt(pi) e^(-x^2), the factor in the exponent
 		return c.Mul(dy, c.Exp(c.Sub(c.num(math.Log(2/math.Sqrt(math.Pi))), c.Mul(x, x))))
 	})

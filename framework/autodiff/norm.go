@@ -31,7 +31,12 @@ func (c *vjp) normalised() (normalised, bool) {
 	if axis < 0 {
 		axis += int64(x.Rank())
 	}
-	if scale.Rank() != x.Rank()-int(axis) || !graph.SameShape(scale.Shape(), x.Shape()[axis:]) {
+	fits := scale.Rank() == x.Rank()-int(axis)
+	for i := range min(scale.Rank(), x.Rank()-int(axis)) {
+		d, e := scale.Dim(i), x.Dim(int(axis)+i)
+		fits = fits && (!d.IsKnown() || !e.IsKnown() || d.Size == e.Size) && (d.Size != 1 || e.Size == 1)
+	}
+	if !fits {
 		c.unsupported("the scale %s does not have the normalised dimensions of %s; expand it", scale, x)
 		return n, false
 	}
