@@ -1,0 +1,87 @@
+package spec
+
+import (
+	"path"
+	"strings"
+
+	"github.com/mdmhost/mdmhost/framework/graph"
+)
+
+// Spec says what the graphs of a trainer need.
+type Spec struct {
+	Networks []Network
+	Params   []Param
+	Groups   []Group
+	Inputs   []Input // of both graphs; a graph takes those that it declares
+	Bound    BoundKind
+}
+
+// Denoiser is the name of the network that is trained and then sampled from.
+const Denoiser = "denoiser"
+
+// Network is a network that the graphs call by name.
+type Network struct {
+	Name      string
+	Signature graph.Signature
+	Init      string // where its parameters come from: "" as the run says, "fresh", or the name of a network that is copied at the start
+	Frozen    bool   // no gradients, no updates
+	ShareWith string // the network whose parameters of the same names and shapes are this one's, too; "" for none
+}
+
+// Fresh is an Init: newly drawn parameters, whatever the run starts from.
+const Fresh = "fresh"
+
+// Param is a parameter outside of the networks, float32, such as GenMD4's exponents [V]. It is an input of the graphs.
+type Param struct {
+	Name  string
+	Shape []int64
+	Init  Init
+}
+
+// Init says how a parameter starts.
+type Init struct {
+	Kind  string  // constant, normal or uniform; "" is constant
+	Value float64 // the constant, or the mean
+	Scale float64 // standard deviation of normal; uniform lies in [Value - Scale, Value + Scale]
+}
+
+// Group gives parameters a learning rate and a weight decay of their own. A parameter belongs to the first group that matches
+// its name; without one, both factors are 1.
+type Group struct {
+	// Match is compared with names of parameters: those of a network are "NETWORK.NAME", others as in Params. "*" stands for
+	// anything, dots and slashes included.
+	Match string
+	LR    float64 // factor on the run's learning rate; 0 freezes
+	Decay float64 // factor on the run's weight decay; 0 leaves it out
+}
+
+// Matches tells whether the group is for the parameter of that name.
+func (g *Group) Matches(name string) bool {
+	// path.Match keeps "*" within a path's element; names of parameters have no such elements.
+	ok, err := path.Match(strings.ReplaceAll(g.Match, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
+	return ok && err == nil
+}
+
+// BoundKind says what the evaluation graph's number is. Numbers of different kinds are never compared.
+type BoundKind string
+
+// The kinds of bound.
+const (
+	// Bound is an upper bound on -log p of the row under sampling in uniformly random order. The graph may compute a sample
+	// whose mean is the bound: averages over rows and draws then carry a standard error.
+	Bound BoundKind = "bound"
+	// PathBound is an upper bound on -log p under another sampler, such as a planner's order or insertion.
+	PathBound BoundKind = "path_bound"
+	// Estimate is a number that is on neither side of -log p for certain.
+	Estimate BoundKind = "estimate"
+)
+
+// Names of outputs; those of metrics are MetricPrefix NAME SumSuffix and MetricPrefix NAME CountSuffix.
+const (
+	Loss         = "loss"
+	RowBound     = "bound"
+	RowCount     = "count"
+	MetricPrefix = "metric."
+	SumSuffix    = ".sum"
+	CountSuffix  = ".count"
+)
