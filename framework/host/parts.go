@@ -10,9 +10,11 @@ import (
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/framework/training/spec"
 	"github.com/mdmhost/mdmhost/planners"
 	"github.com/mdmhost/mdmhost/plugins/proto/shm"
 	"github.com/mdmhost/mdmhost/plugins/samplers"
+	"github.com/mdmhost/mdmhost/plugins/trainers"
 )
 
 // part is a running plugin with what it said of itself and what it was told.
@@ -24,7 +26,7 @@ type part[P any] struct {
 	process *supervise.Process // nil in process
 }
 
-// describer is what planners and samplers have in common before a run.
+// describer is what all kinds of plugin have in common before a run.
 type describer interface {
 	Describe(context.Context) (sampling.Description, error)
 }
@@ -33,11 +35,11 @@ type describer interface {
 // by this program in a process of its own, or as a value with o.InProcess.
 func openPart[P describer](ctx context.Context, o Options, kind sampling.Kind, name string, values map[string]func() P, client func(*supervise.Process) P, memory *shm.Memory) (part[P], error) {
 	p := part[P]{name: name}
-	spec := supervise.Spec{Kind: kind, Name: name, Logger: o.Logger, Memory: memory, Deadlines: o.Deadlines}
+	launch := supervise.Spec{Kind: kind, Name: name, Logger: o.Logger, Memory: memory, Deadlines: o.Deadlines}
 	first, known := values[name]
 	switch {
 	case strings.ContainsRune(name, '/'):
-		spec.Path = name
+		launch.Path = name
 	case !known:
 		names := slices.Sorted(maps.Keys(values))
 		return p, &sampling.Error{Code: sampling.InvalidConfig, Object: string(kind) + " " + name,
@@ -49,7 +51,7 @@ func openPart[P describer](ctx context.Context, o Options, kind sampling.Kind, n
 		p.desc = desc
 		return p, err
 	}
-	process, err := supervise.Launch(ctx, spec)
+	process, err := supervise.Launch(ctx, launch)
 	if err != nil {
 		return p, err
 	}
@@ -67,6 +69,16 @@ func (h *Host) openPlanner(ctx context.Context, o Options) (err error) {
 func (h *Host) openSampler(ctx context.Context, o Options) (err error) {
 	h.sampler, err = openPart(ctx, o, sampling.KindSampler, h.cfg.Sampler.Name, samplers.All(), (*supervise.Process).Sampler, h.memory)
 	return err
+}
+
+// OpenTrainer starts the trainer that name stands for: a path is anybody's binary, another name a first-party trainer. The
+// returned function ends its process, if it has one. Only InProcess, Logger and Deadlines of the options are looked at.
+func OpenTrainer(ctx context.Context, o Options, name string) (spec.Trainer, func() error, error) {
+	p, err := openPart(ctx, o, sampling.KindTrainer, name, trainers.All(), (*supervise.Process).Trainer, nil)
+	if err != nil || p.process == nil {
+		return p.plugin, func() error { return nil }, err
+	}
+	return p.plugin, p.process.Close, nil
 }
 
 // Plugins lists the first-party plugins with their descriptions, by kind and name.

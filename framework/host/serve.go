@@ -10,6 +10,7 @@ import (
 	"github.com/mdmhost/mdmhost/planners"
 	"github.com/mdmhost/mdmhost/plugins/samplers"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
+	"github.com/mdmhost/mdmhost/plugins/trainers"
 )
 
 // ServePlugin makes a program that opens hosts its own first-party plugins: main calls it first, with os.Args. When the
@@ -25,11 +26,14 @@ func ServePlugin(args []string) {
 	kind, name := sampling.Kind(args[2]), args[len(args)-1]
 	planner, isPlanner := planners.All()[name]
 	sampler, isSampler := samplers.All()[name]
+	trainer, isTrainer := trainers.All()[name]
 	switch {
 	case kind == sampling.KindPlanner && isPlanner:
 		sdk.Serve(planner())
 	case kind == sampling.KindSampler && isSampler:
 		sdk.ServeSampler(sampler())
+	case kind == sampling.KindTrainer && isTrainer:
+		sdk.ServeTrainerValue(trainer())
 	default:
 		fmt.Fprintf(os.Stderr, "%s: no %s %q in this program\n", args[0], kind, name)
 		os.Exit(2)

@@ -78,9 +78,12 @@ func (p *Process) launch(ctx context.Context) error {
 	p.mu.Unlock()
 	var d *pb.DescribeReply
 	err = p.call(ctx, "Describe", func(ctx context.Context, in *instance) (err error) {
-		if p.spec.Kind == sampling.KindSampler {
+		switch p.spec.Kind {
+		case sampling.KindSampler:
 			d, err = pb.NewSamplerClient(in.conn).Describe(ctx, &pb.DescribeRequest{})
-		} else {
+		case sampling.KindTrainer:
+			d, err = pb.NewTrainerClient(in.conn).Describe(ctx, &pb.DescribeRequest{})
+		default:
 			d, err = pb.NewPlannerClient(in.conn).Describe(ctx, &pb.DescribeRequest{})
 		}
 		return err

@@ -1,7 +1,7 @@
 // Package supervise starts plugin processes and answers for them: every call has a deadline, a process that hangs is
 // killed, one that dies is described by its exit status and its last words and, where that changes nothing, replaced.
 // Plugins get no environment of the host, a private folder for their sockets, and a pipe that tells them when the host
-// has gone. What comes out are ordinary [sampling.Planner] and [sampling.Sampler] values.
+// has gone. What comes out are ordinary [sampling.Planner], [sampling.Sampler] and [spec.Trainer] values.
 package supervise
 
 import (
@@ -19,7 +19,7 @@ import (
 
 // Spec says which plugin to run and how.
 type Spec struct {
-	Kind sampling.Kind // planner or sampler
+	Kind sampling.Kind // planner, sampler or trainer
 	Name string        // first-party plugin, or what to call the one at Path; without it, Path
 	Path string        // binary of anybody's plugin; empty: this program starts itself as the first-party plugin Name
 	Args []string      // arguments for Path
@@ -52,8 +52,8 @@ func (s *Spec) object() string {
 
 // complete fills the defaults in.
 func (s *Spec) complete() error {
-	if s.Kind != sampling.KindPlanner && s.Kind != sampling.KindSampler {
-		return s.fail(sampling.InvalidConfig, "no plugin of this kind can be started", "kinds are planner and sampler")
+	if s.Kind != sampling.KindPlanner && s.Kind != sampling.KindSampler && s.Kind != sampling.KindTrainer {
+		return s.fail(sampling.InvalidConfig, "no plugin of this kind can be started", "kinds are planner, sampler and trainer")
 	}
 	if s.Path == "" {
 		self, err := os.Executable()

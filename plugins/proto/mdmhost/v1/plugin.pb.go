@@ -412,7 +412,7 @@ func (*DescribeRequest) Descriptor() ([]byte, []int) {
 
 type DescribeReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // planner, sampler
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // planner, sampler, trainer
 	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Version       string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
 	Summary       string                 `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`                                  // one line
@@ -2011,6 +2011,726 @@ func (*EmitReply) Descriptor() ([]byte, []int) {
 	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
+// Port is a named input or output of a network. Dimensions are numbers ("64") or names ("B", "L") that all ports share; ""
+// is not known.
+type Port struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Type          int32                  `protobuf:"varint,2,opt,name=type,proto3" json:"type,omitempty"` // ONNX's number of the element type: 1 float32, 7 int64, 9 bool
+	Shape         []string               `protobuf:"bytes,3,rep,name=shape,proto3" json:"shape,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Port) Reset() {
+	*x = Port{}
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Port) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Port) ProtoMessage() {}
+
+func (x *Port) ProtoReflect() protoreflect.Message {
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Port.ProtoReflect.Descriptor instead.
+func (*Port) Descriptor() ([]byte, []int) {
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Port) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Port) GetType() int32 {
+	if x != nil {
+		return x.Type
+	}
+	return 0
+}
+
+func (x *Port) GetShape() []string {
+	if x != nil {
+		return x.Shape
+	}
+	return nil
+}
+
+type Signature struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Inputs        []*Port                `protobuf:"bytes,1,rep,name=inputs,proto3" json:"inputs,omitempty"`
+	Outputs       []*Port                `protobuf:"bytes,2,rep,name=outputs,proto3" json:"outputs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Signature) Reset() {
+	*x = Signature{}
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Signature) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Signature) ProtoMessage() {}
+
+func (x *Signature) ProtoReflect() protoreflect.Message {
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Signature.ProtoReflect.Descriptor instead.
+func (*Signature) Descriptor() ([]byte, []int) {
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Signature) GetInputs() []*Port {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *Signature) GetOutputs() []*Port {
+	if x != nil {
+		return x.Outputs
+	}
+	return nil
+}
+
+// BuildRequest is what a trainer learns of the run.
+type BuildRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Options       []byte                 `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"` // JSON object
+	V             int32                  `protobuf:"varint,2,opt,name=v,proto3" json:"v,omitempty"`            // width of the denoiser's logits
+	MaskId        int64                  `protobuf:"varint,3,opt,name=mask_id,json=maskId,proto3" json:"mask_id,omitempty"`
+	PadId         int64                  `protobuf:"varint,4,opt,name=pad_id,json=padId,proto3" json:"pad_id,omitempty"`     // -1 where nothing is padded
+	Suppressed    []int64                `protobuf:"varint,5,rep,packed,name=suppressed,proto3" json:"suppressed,omitempty"` // ids below v that no data holds; sorted
+	Rows          int32                  `protobuf:"varint,6,opt,name=rows,proto3" json:"rows,omitempty"`                    // B, or 0: symbolic, named "B"
+	Length        int32                  `protobuf:"varint,7,opt,name=length,proto3" json:"length,omitempty"`                // L, or 0: symbolic, named "L"
+	Denoiser      *Signature             `protobuf:"bytes,8,opt,name=denoiser,proto3" json:"denoiser,omitempty"`             // of the network "denoiser"; its time is 1 where everything is masked
+	Opset         int32                  `protobuf:"varint,9,opt,name=opset,proto3" json:"opset,omitempty"`                  // of the graphs
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BuildRequest) Reset() {
+	*x = BuildRequest{}
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuildRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuildRequest) ProtoMessage() {}
+
+func (x *BuildRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuildRequest.ProtoReflect.Descriptor instead.
+func (*BuildRequest) Descriptor() ([]byte, []int) {
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *BuildRequest) GetOptions() []byte {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *BuildRequest) GetV() int32 {
+	if x != nil {
+		return x.V
+	}
+	return 0
+}
+
+func (x *BuildRequest) GetMaskId() int64 {
+	if x != nil {
+		return x.MaskId
+	}
+	return 0
+}
+
+func (x *BuildRequest) GetPadId() int64 {
+	if x != nil {
+		return x.PadId
+	}
+	return 0
+}
+
+func (x *BuildRequest) GetSuppressed() []int64 {
+	if x != nil {
+		return x.Suppressed
+	}
+	return nil
+}
+
+func (x *BuildRequest) GetRows() int32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *BuildRequest) GetLength() int32 {
+	if x != nil {
+		return x.Length
+	}
+	return 0
+}
+
+func (x *BuildRequest) GetDenoiser() *Signature {
+	if x != nil {
+		return x.Denoiser
+	}
+	return nil
+}
+
+func (x *BuildRequest) GetOpset() int32 {
+	if x != nil {
+		return x.Opset
+	}
+	return 0
+}
+
+// Network is a network that the graphs call: a node mdm.Network with the attributes name, inputs and outputs (names of ports,
+// in the order of the node's inputs and outputs).
+type Network struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Signature     *Signature             `protobuf:"bytes,2,opt,name=signature,proto3" json:"signature,omitempty"`
+	Init          string                 `protobuf:"bytes,3,opt,name=init,proto3" json:"init,omitempty"` // "": as the run says; "fresh"; or the name of a network that is copied
+	Frozen        bool                   `protobuf:"varint,4,opt,name=frozen,proto3" json:"frozen,omitempty"`
+	ShareWith     string                 `protobuf:"bytes,5,opt,name=share_with,json=shareWith,proto3" json:"share_with,omitempty"` // a network whose parameters of the same names and shapes are this one's, too
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Network) Reset() {
+	*x = Network{}
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Network) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Network) ProtoMessage() {}
+
+func (x *Network) ProtoReflect() protoreflect.Message {
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Network.ProtoReflect.Descriptor instead.
+func (*Network) Descriptor() ([]byte, []int) {
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Network) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Network) GetSignature() *Signature {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
+func (x *Network) GetInit() string {
+	if x != nil {
+		return x.Init
+	}
+	return ""
+}
+
+func (x *Network) GetFrozen() bool {
+	if x != nil {
+		return x.Frozen
+	}
+	return false
+}
+
+func (x *Network) GetShareWith() string {
+	if x != nil {
+		return x.ShareWith
+	}
+	return ""
+}
+
+// Param is a float32 parameter outside of the networks, and an input of the graphs.
+type Param struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Shape         []int64                `protobuf:"varint,2,rep,packed,name=shape,proto3" json:"shape,omitempty"`
+	Init          string                 `protobuf:"bytes,3,opt,name=init,proto3" json:"init,omitempty"`     // constant, normal or uniform; "" is constant
+	Value         float64                `protobuf:"fixed64,4,opt,name=value,proto3" json:"value,omitempty"` // the constant, or the mean
+	Scale         float64                `protobuf:"fixed64,5,opt,name=scale,proto3" json:"scale,omitempty"` // standard deviation, or half the width
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Param) Reset() {
+	*x = Param{}
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Param) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Param) ProtoMessage() {}
+
+func (x *Param) ProtoReflect() protoreflect.Message {
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Param.ProtoReflect.Descriptor instead.
+func (*Param) Descriptor() ([]byte, []int) {
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *Param) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Param) GetShape() []int64 {
+	if x != nil {
+		return x.Shape
+	}
+	return nil
+}
+
+func (x *Param) GetInit() string {
+	if x != nil {
+		return x.Init
+	}
+	return ""
+}
+
+func (x *Param) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *Param) GetScale() float64 {
+	if x != nil {
+		return x.Scale
+	}
+	return 0
+}
+
+// Group has a learning rate and a weight decay of its own; a parameter belongs to the first group that matches.
+type Group struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Match         string                 `protobuf:"bytes,1,opt,name=match,proto3" json:"match,omitempty"`   // "NETWORK.NAME" or a Param's name; "*" stands for anything
+	Lr            float64                `protobuf:"fixed64,2,opt,name=lr,proto3" json:"lr,omitempty"`       // factor; 0 freezes
+	Decay         float64                `protobuf:"fixed64,3,opt,name=decay,proto3" json:"decay,omitempty"` // factor; 0 leaves it out
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Group) Reset() {
+	*x = Group{}
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Group) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Group) ProtoMessage() {}
+
+func (x *Group) ProtoReflect() protoreflect.Message {
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Group.ProtoReflect.Descriptor instead.
+func (*Group) Descriptor() ([]byte, []int) {
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *Group) GetMatch() string {
+	if x != nil {
+		return x.Match
+	}
+	return ""
+}
+
+func (x *Group) GetLr() float64 {
+	if x != nil {
+		return x.Lr
+	}
+	return 0
+}
+
+func (x *Group) GetDecay() float64 {
+	if x != nil {
+		return x.Decay
+	}
+	return 0
+}
+
+// TrainerInput is an input of the graphs that the host fills.
+type TrainerInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // of the graph's input
+	// tokens, lengths, attention_mask, fixed, free; uniform, time, rank; step, progress
+	Kind          string   `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	Shape         []string `protobuf:"bytes,3,rep,name=shape,proto3" json:"shape,omitempty"`     // as the graph declares it
+	Sampler       string   `protobuf:"bytes,4,opt,name=sampler,proto3" json:"sampler,omitempty"` // of time: iid, shared_offset or stratified
+	Eps           float64  `protobuf:"fixed64,5,opt,name=eps,proto3" json:"eps,omitempty"`       // of time: clamped to [eps, 1-eps]
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TrainerInput) Reset() {
+	*x = TrainerInput{}
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TrainerInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TrainerInput) ProtoMessage() {}
+
+func (x *TrainerInput) ProtoReflect() protoreflect.Message {
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TrainerInput.ProtoReflect.Descriptor instead.
+func (*TrainerInput) Descriptor() ([]byte, []int) {
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *TrainerInput) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *TrainerInput) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *TrainerInput) GetShape() []string {
+	if x != nil {
+		return x.Shape
+	}
+	return nil
+}
+
+func (x *TrainerInput) GetSampler() string {
+	if x != nil {
+		return x.Sampler
+	}
+	return ""
+}
+
+func (x *TrainerInput) GetEps() float64 {
+	if x != nil {
+		return x.Eps
+	}
+	return 0
+}
+
+// Schedule is the noise schedule as in mdm.json.
+type Schedule struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	C             float64                `protobuf:"fixed64,2,opt,name=c,proto3" json:"c,omitempty"`
+	BMin          float64                `protobuf:"fixed64,3,opt,name=b_min,json=bMin,proto3" json:"b_min,omitempty"`
+	BMax          float64                `protobuf:"fixed64,4,opt,name=b_max,json=bMax,proto3" json:"b_max,omitempty"`
+	A             float64                `protobuf:"fixed64,5,opt,name=a,proto3" json:"a,omitempty"`
+	B             float64                `protobuf:"fixed64,6,opt,name=b,proto3" json:"b,omitempty"`
+	Eps           float64                `protobuf:"fixed64,7,opt,name=eps,proto3" json:"eps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Schedule) Reset() {
+	*x = Schedule{}
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Schedule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Schedule) ProtoMessage() {}
+
+func (x *Schedule) ProtoReflect() protoreflect.Message {
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Schedule.ProtoReflect.Descriptor instead.
+func (*Schedule) Descriptor() ([]byte, []int) {
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *Schedule) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Schedule) GetC() float64 {
+	if x != nil {
+		return x.C
+	}
+	return 0
+}
+
+func (x *Schedule) GetBMin() float64 {
+	if x != nil {
+		return x.BMin
+	}
+	return 0
+}
+
+func (x *Schedule) GetBMax() float64 {
+	if x != nil {
+		return x.BMax
+	}
+	return 0
+}
+
+func (x *Schedule) GetA() float64 {
+	if x != nil {
+		return x.A
+	}
+	return 0
+}
+
+func (x *Schedule) GetB() float64 {
+	if x != nil {
+		return x.B
+	}
+	return 0
+}
+
+func (x *Schedule) GetEps() float64 {
+	if x != nil {
+		return x.Eps
+	}
+	return 0
+}
+
+// BuildReply holds the graphs of a run. The training graph has the outputs `loss` (float32 scalar) and `metric.NAME.sum` with
+// `metric.NAME.count` (float32 [B] each, or scalars); the eval graph has `bound` and `count` (float32 [B]) and metrics.
+type BuildReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Networks      []*Network             `protobuf:"bytes,1,rep,name=networks,proto3" json:"networks,omitempty"`
+	Params        []*Param               `protobuf:"bytes,2,rep,name=params,proto3" json:"params,omitempty"`
+	Groups        []*Group               `protobuf:"bytes,3,rep,name=groups,proto3" json:"groups,omitempty"`
+	Inputs        []*TrainerInput        `protobuf:"bytes,4,rep,name=inputs,proto3" json:"inputs,omitempty"`                                    // of both graphs
+	Bound         string                 `protobuf:"bytes,5,opt,name=bound,proto3" json:"bound,omitempty"`                                      // bound, path_bound or estimate
+	TrainingGraph []byte                 `protobuf:"bytes,6,opt,name=training_graph,json=trainingGraph,proto3" json:"training_graph,omitempty"` // ONNX
+	EvalGraph     []byte                 `protobuf:"bytes,7,opt,name=eval_graph,json=evalGraph,proto3" json:"eval_graph,omitempty"`             // ONNX
+	Summary       string                 `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"`                                  // one line
+	Schedule      *Schedule              `protobuf:"bytes,9,opt,name=schedule,proto3" json:"schedule,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BuildReply) Reset() {
+	*x = BuildReply{}
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuildReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuildReply) ProtoMessage() {}
+
+func (x *BuildReply) ProtoReflect() protoreflect.Message {
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuildReply.ProtoReflect.Descriptor instead.
+func (*BuildReply) Descriptor() ([]byte, []int) {
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *BuildReply) GetNetworks() []*Network {
+	if x != nil {
+		return x.Networks
+	}
+	return nil
+}
+
+func (x *BuildReply) GetParams() []*Param {
+	if x != nil {
+		return x.Params
+	}
+	return nil
+}
+
+func (x *BuildReply) GetGroups() []*Group {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *BuildReply) GetInputs() []*TrainerInput {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *BuildReply) GetBound() string {
+	if x != nil {
+		return x.Bound
+	}
+	return ""
+}
+
+func (x *BuildReply) GetTrainingGraph() []byte {
+	if x != nil {
+		return x.TrainingGraph
+	}
+	return nil
+}
+
+func (x *BuildReply) GetEvalGraph() []byte {
+	if x != nil {
+		return x.EvalGraph
+	}
+	return nil
+}
+
+func (x *BuildReply) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *BuildReply) GetSchedule() *Schedule {
+	if x != nil {
+		return x.Schedule
+	}
+	return nil
+}
+
 var File_mdmhost_v1_plugin_proto protoreflect.FileDescriptor
 
 const file_mdmhost_v1_plugin_proto_rawDesc = "" +
@@ -2183,7 +2903,69 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\tdecisions\x18\x01 \x03(\v2\x14.mdmhost.v1.DecisionR\tdecisions\"#\n" +
 	"\vEmitRequest\x12\x14\n" +
 	"\x05slots\x18\x01 \x03(\x05R\x05slots\"\v\n" +
-	"\tEmitReply*G\n" +
+	"\tEmitReply\"D\n" +
+	"\x04Port\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\x05R\x04type\x12\x14\n" +
+	"\x05shape\x18\x03 \x03(\tR\x05shape\"a\n" +
+	"\tSignature\x12(\n" +
+	"\x06inputs\x18\x01 \x03(\v2\x10.mdmhost.v1.PortR\x06inputs\x12*\n" +
+	"\aoutputs\x18\x02 \x03(\v2\x10.mdmhost.v1.PortR\aoutputs\"\xfb\x01\n" +
+	"\fBuildRequest\x12\x18\n" +
+	"\aoptions\x18\x01 \x01(\fR\aoptions\x12\f\n" +
+	"\x01v\x18\x02 \x01(\x05R\x01v\x12\x17\n" +
+	"\amask_id\x18\x03 \x01(\x03R\x06maskId\x12\x15\n" +
+	"\x06pad_id\x18\x04 \x01(\x03R\x05padId\x12\x1e\n" +
+	"\n" +
+	"suppressed\x18\x05 \x03(\x03R\n" +
+	"suppressed\x12\x12\n" +
+	"\x04rows\x18\x06 \x01(\x05R\x04rows\x12\x16\n" +
+	"\x06length\x18\a \x01(\x05R\x06length\x121\n" +
+	"\bdenoiser\x18\b \x01(\v2\x15.mdmhost.v1.SignatureR\bdenoiser\x12\x14\n" +
+	"\x05opset\x18\t \x01(\x05R\x05opset\"\x9d\x01\n" +
+	"\aNetwork\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x123\n" +
+	"\tsignature\x18\x02 \x01(\v2\x15.mdmhost.v1.SignatureR\tsignature\x12\x12\n" +
+	"\x04init\x18\x03 \x01(\tR\x04init\x12\x16\n" +
+	"\x06frozen\x18\x04 \x01(\bR\x06frozen\x12\x1d\n" +
+	"\n" +
+	"share_with\x18\x05 \x01(\tR\tshareWith\"q\n" +
+	"\x05Param\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05shape\x18\x02 \x03(\x03R\x05shape\x12\x12\n" +
+	"\x04init\x18\x03 \x01(\tR\x04init\x12\x14\n" +
+	"\x05value\x18\x04 \x01(\x01R\x05value\x12\x14\n" +
+	"\x05scale\x18\x05 \x01(\x01R\x05scale\"C\n" +
+	"\x05Group\x12\x14\n" +
+	"\x05match\x18\x01 \x01(\tR\x05match\x12\x0e\n" +
+	"\x02lr\x18\x02 \x01(\x01R\x02lr\x12\x14\n" +
+	"\x05decay\x18\x03 \x01(\x01R\x05decay\"x\n" +
+	"\fTrainerInput\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05shape\x18\x03 \x03(\tR\x05shape\x12\x18\n" +
+	"\asampler\x18\x04 \x01(\tR\asampler\x12\x10\n" +
+	"\x03eps\x18\x05 \x01(\x01R\x03eps\"\x84\x01\n" +
+	"\bSchedule\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\f\n" +
+	"\x01c\x18\x02 \x01(\x01R\x01c\x12\x13\n" +
+	"\x05b_min\x18\x03 \x01(\x01R\x04bMin\x12\x13\n" +
+	"\x05b_max\x18\x04 \x01(\x01R\x04bMax\x12\f\n" +
+	"\x01a\x18\x05 \x01(\x01R\x01a\x12\f\n" +
+	"\x01b\x18\x06 \x01(\x01R\x01b\x12\x10\n" +
+	"\x03eps\x18\a \x01(\x01R\x03eps\"\xed\x02\n" +
+	"\n" +
+	"BuildReply\x12/\n" +
+	"\bnetworks\x18\x01 \x03(\v2\x13.mdmhost.v1.NetworkR\bnetworks\x12)\n" +
+	"\x06params\x18\x02 \x03(\v2\x11.mdmhost.v1.ParamR\x06params\x12)\n" +
+	"\x06groups\x18\x03 \x03(\v2\x11.mdmhost.v1.GroupR\x06groups\x120\n" +
+	"\x06inputs\x18\x04 \x03(\v2\x18.mdmhost.v1.TrainerInputR\x06inputs\x12\x14\n" +
+	"\x05bound\x18\x05 \x01(\tR\x05bound\x12%\n" +
+	"\x0etraining_graph\x18\x06 \x01(\fR\rtrainingGraph\x12\x1d\n" +
+	"\n" +
+	"eval_graph\x18\a \x01(\fR\tevalGraph\x12\x18\n" +
+	"\asummary\x18\b \x01(\tR\asummary\x120\n" +
+	"\bschedule\x18\t \x01(\v2\x14.mdmhost.v1.ScheduleR\bschedule*G\n" +
 	"\x02On\x12\x11\n" +
 	"\rON_NOT_NEEDED\x10\x00\x12\f\n" +
 	"\bON_MODEL\x10\x01\x12\x0f\n" +
@@ -2202,6 +2984,10 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\bDescribe\x12\x1b.mdmhost.v1.DescribeRequest\x1a\x19.mdmhost.v1.DescribeReply\x129\n" +
 	"\x05Start\x12\x18.mdmhost.v1.StartRequest\x1a\x16.mdmhost.v1.StartReply\x12<\n" +
 	"\x06Sample\x12\x19.mdmhost.v1.SampleRequest\x1a\x17.mdmhost.v1.SampleReply\x123\n" +
+	"\x03End\x12\x16.mdmhost.v1.EndRequest\x1a\x14.mdmhost.v1.EndReply2\xbd\x01\n" +
+	"\aTrainer\x12B\n" +
+	"\bDescribe\x12\x1b.mdmhost.v1.DescribeRequest\x1a\x19.mdmhost.v1.DescribeReply\x129\n" +
+	"\x05Build\x12\x18.mdmhost.v1.BuildRequest\x1a\x16.mdmhost.v1.BuildReply\x123\n" +
 	"\x03End\x12\x16.mdmhost.v1.EndRequest\x1a\x14.mdmhost.v1.EndReply2\xeb\x02\n" +
 	"\aSession\x128\n" +
 	"\x05Admit\x12\x18.mdmhost.v1.AdmitRequest\x1a\x15.mdmhost.v1.RowStates\x12<\n" +
@@ -2224,7 +3010,7 @@ func file_mdmhost_v1_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_mdmhost_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_mdmhost_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_mdmhost_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_mdmhost_v1_plugin_proto_goTypes = []any{
 	(On)(0),                    // 0: mdmhost.v1.On
 	(Fill)(0),                  // 1: mdmhost.v1.Fill
@@ -2253,7 +3039,16 @@ var file_mdmhost_v1_plugin_proto_goTypes = []any{
 	(*ApplyRequest)(nil),       // 24: mdmhost.v1.ApplyRequest
 	(*EmitRequest)(nil),        // 25: mdmhost.v1.EmitRequest
 	(*EmitReply)(nil),          // 26: mdmhost.v1.EmitReply
-	nil,                        // 27: mdmhost.v1.Decision.MetricsEntry
+	(*Port)(nil),               // 27: mdmhost.v1.Port
+	(*Signature)(nil),          // 28: mdmhost.v1.Signature
+	(*BuildRequest)(nil),       // 29: mdmhost.v1.BuildRequest
+	(*Network)(nil),            // 30: mdmhost.v1.Network
+	(*Param)(nil),              // 31: mdmhost.v1.Param
+	(*Group)(nil),              // 32: mdmhost.v1.Group
+	(*TrainerInput)(nil),       // 33: mdmhost.v1.TrainerInput
+	(*Schedule)(nil),           // 34: mdmhost.v1.Schedule
+	(*BuildReply)(nil),         // 35: mdmhost.v1.BuildReply
+	nil,                        // 36: mdmhost.v1.Decision.MetricsEntry
 }
 var file_mdmhost_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: mdmhost.v1.Needs.logp_proposal:type_name -> mdmhost.v1.On
@@ -2265,44 +3060,59 @@ var file_mdmhost_v1_plugin_proto_depIdxs = []int32{
 	12, // 6: mdmhost.v1.Step.logits:type_name -> mdmhost.v1.Logits
 	11, // 7: mdmhost.v1.PlanRequest.step:type_name -> mdmhost.v1.Step
 	1,  // 8: mdmhost.v1.Decision.fill:type_name -> mdmhost.v1.Fill
-	27, // 9: mdmhost.v1.Decision.metrics:type_name -> mdmhost.v1.Decision.MetricsEntry
+	36, // 9: mdmhost.v1.Decision.metrics:type_name -> mdmhost.v1.Decision.MetricsEntry
 	14, // 10: mdmhost.v1.PlanReply.decisions:type_name -> mdmhost.v1.Decision
 	18, // 11: mdmhost.v1.RowStates.rows:type_name -> mdmhost.v1.RowState
 	20, // 12: mdmhost.v1.AdvanceRequest.rows:type_name -> mdmhost.v1.Advance
 	14, // 13: mdmhost.v1.ApplyRequest.decisions:type_name -> mdmhost.v1.Decision
-	4,  // 14: mdmhost.v1.Planner.Describe:input_type -> mdmhost.v1.DescribeRequest
-	7,  // 15: mdmhost.v1.Planner.Start:input_type -> mdmhost.v1.StartRequest
-	13, // 16: mdmhost.v1.Planner.Plan:input_type -> mdmhost.v1.PlanRequest
-	9,  // 17: mdmhost.v1.Planner.End:input_type -> mdmhost.v1.EndRequest
-	4,  // 18: mdmhost.v1.Sampler.Describe:input_type -> mdmhost.v1.DescribeRequest
-	7,  // 19: mdmhost.v1.Sampler.Start:input_type -> mdmhost.v1.StartRequest
-	16, // 20: mdmhost.v1.Sampler.Sample:input_type -> mdmhost.v1.SampleRequest
-	9,  // 21: mdmhost.v1.Sampler.End:input_type -> mdmhost.v1.EndRequest
-	21, // 22: mdmhost.v1.Session.Admit:input_type -> mdmhost.v1.AdmitRequest
-	22, // 23: mdmhost.v1.Session.Advance:input_type -> mdmhost.v1.AdvanceRequest
-	22, // 24: mdmhost.v1.Session.Denoise:input_type -> mdmhost.v1.AdvanceRequest
-	23, // 25: mdmhost.v1.Session.Plan:input_type -> mdmhost.v1.SessionPlanRequest
-	24, // 26: mdmhost.v1.Session.Apply:input_type -> mdmhost.v1.ApplyRequest
-	25, // 27: mdmhost.v1.Session.Emit:input_type -> mdmhost.v1.EmitRequest
-	5,  // 28: mdmhost.v1.Planner.Describe:output_type -> mdmhost.v1.DescribeReply
-	8,  // 29: mdmhost.v1.Planner.Start:output_type -> mdmhost.v1.StartReply
-	15, // 30: mdmhost.v1.Planner.Plan:output_type -> mdmhost.v1.PlanReply
-	10, // 31: mdmhost.v1.Planner.End:output_type -> mdmhost.v1.EndReply
-	5,  // 32: mdmhost.v1.Sampler.Describe:output_type -> mdmhost.v1.DescribeReply
-	8,  // 33: mdmhost.v1.Sampler.Start:output_type -> mdmhost.v1.StartReply
-	17, // 34: mdmhost.v1.Sampler.Sample:output_type -> mdmhost.v1.SampleReply
-	10, // 35: mdmhost.v1.Sampler.End:output_type -> mdmhost.v1.EndReply
-	19, // 36: mdmhost.v1.Session.Admit:output_type -> mdmhost.v1.RowStates
-	19, // 37: mdmhost.v1.Session.Advance:output_type -> mdmhost.v1.RowStates
-	11, // 38: mdmhost.v1.Session.Denoise:output_type -> mdmhost.v1.Step
-	15, // 39: mdmhost.v1.Session.Plan:output_type -> mdmhost.v1.PlanReply
-	19, // 40: mdmhost.v1.Session.Apply:output_type -> mdmhost.v1.RowStates
-	26, // 41: mdmhost.v1.Session.Emit:output_type -> mdmhost.v1.EmitReply
-	28, // [28:42] is the sub-list for method output_type
-	14, // [14:28] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	27, // 14: mdmhost.v1.Signature.inputs:type_name -> mdmhost.v1.Port
+	27, // 15: mdmhost.v1.Signature.outputs:type_name -> mdmhost.v1.Port
+	28, // 16: mdmhost.v1.BuildRequest.denoiser:type_name -> mdmhost.v1.Signature
+	28, // 17: mdmhost.v1.Network.signature:type_name -> mdmhost.v1.Signature
+	30, // 18: mdmhost.v1.BuildReply.networks:type_name -> mdmhost.v1.Network
+	31, // 19: mdmhost.v1.BuildReply.params:type_name -> mdmhost.v1.Param
+	32, // 20: mdmhost.v1.BuildReply.groups:type_name -> mdmhost.v1.Group
+	33, // 21: mdmhost.v1.BuildReply.inputs:type_name -> mdmhost.v1.TrainerInput
+	34, // 22: mdmhost.v1.BuildReply.schedule:type_name -> mdmhost.v1.Schedule
+	4,  // 23: mdmhost.v1.Planner.Describe:input_type -> mdmhost.v1.DescribeRequest
+	7,  // 24: mdmhost.v1.Planner.Start:input_type -> mdmhost.v1.StartRequest
+	13, // 25: mdmhost.v1.Planner.Plan:input_type -> mdmhost.v1.PlanRequest
+	9,  // 26: mdmhost.v1.Planner.End:input_type -> mdmhost.v1.EndRequest
+	4,  // 27: mdmhost.v1.Sampler.Describe:input_type -> mdmhost.v1.DescribeRequest
+	7,  // 28: mdmhost.v1.Sampler.Start:input_type -> mdmhost.v1.StartRequest
+	16, // 29: mdmhost.v1.Sampler.Sample:input_type -> mdmhost.v1.SampleRequest
+	9,  // 30: mdmhost.v1.Sampler.End:input_type -> mdmhost.v1.EndRequest
+	4,  // 31: mdmhost.v1.Trainer.Describe:input_type -> mdmhost.v1.DescribeRequest
+	29, // 32: mdmhost.v1.Trainer.Build:input_type -> mdmhost.v1.BuildRequest
+	9,  // 33: mdmhost.v1.Trainer.End:input_type -> mdmhost.v1.EndRequest
+	21, // 34: mdmhost.v1.Session.Admit:input_type -> mdmhost.v1.AdmitRequest
+	22, // 35: mdmhost.v1.Session.Advance:input_type -> mdmhost.v1.AdvanceRequest
+	22, // 36: mdmhost.v1.Session.Denoise:input_type -> mdmhost.v1.AdvanceRequest
+	23, // 37: mdmhost.v1.Session.Plan:input_type -> mdmhost.v1.SessionPlanRequest
+	24, // 38: mdmhost.v1.Session.Apply:input_type -> mdmhost.v1.ApplyRequest
+	25, // 39: mdmhost.v1.Session.Emit:input_type -> mdmhost.v1.EmitRequest
+	5,  // 40: mdmhost.v1.Planner.Describe:output_type -> mdmhost.v1.DescribeReply
+	8,  // 41: mdmhost.v1.Planner.Start:output_type -> mdmhost.v1.StartReply
+	15, // 42: mdmhost.v1.Planner.Plan:output_type -> mdmhost.v1.PlanReply
+	10, // 43: mdmhost.v1.Planner.End:output_type -> mdmhost.v1.EndReply
+	5,  // 44: mdmhost.v1.Sampler.Describe:output_type -> mdmhost.v1.DescribeReply
+	8,  // 45: mdmhost.v1.Sampler.Start:output_type -> mdmhost.v1.StartReply
+	17, // 46: mdmhost.v1.Sampler.Sample:output_type -> mdmhost.v1.SampleReply
+	10, // 47: mdmhost.v1.Sampler.End:output_type -> mdmhost.v1.EndReply
+	5,  // 48: mdmhost.v1.Trainer.Describe:output_type -> mdmhost.v1.DescribeReply
+	35, // 49: mdmhost.v1.Trainer.Build:output_type -> mdmhost.v1.BuildReply
+	10, // 50: mdmhost.v1.Trainer.End:output_type -> mdmhost.v1.EndReply
+	19, // 51: mdmhost.v1.Session.Admit:output_type -> mdmhost.v1.RowStates
+	19, // 52: mdmhost.v1.Session.Advance:output_type -> mdmhost.v1.RowStates
+	11, // 53: mdmhost.v1.Session.Denoise:output_type -> mdmhost.v1.Step
+	15, // 54: mdmhost.v1.Session.Plan:output_type -> mdmhost.v1.PlanReply
+	19, // 55: mdmhost.v1.Session.Apply:output_type -> mdmhost.v1.RowStates
+	26, // 56: mdmhost.v1.Session.Emit:output_type -> mdmhost.v1.EmitReply
+	40, // [40:57] is the sub-list for method output_type
+	23, // [23:40] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_mdmhost_v1_plugin_proto_init() }
@@ -2316,9 +3126,9 @@ func file_mdmhost_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mdmhost_v1_plugin_proto_rawDesc), len(file_mdmhost_v1_plugin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   26,
+			NumMessages:   35,
 			NumExtensions: 0,
-			NumServices:   3,
+			NumServices:   4,
 		},
 		GoTypes:           file_mdmhost_v1_plugin_proto_goTypes,
 		DependencyIndexes: file_mdmhost_v1_plugin_proto_depIdxs,

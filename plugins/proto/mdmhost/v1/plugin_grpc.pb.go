@@ -477,6 +477,192 @@ var Sampler_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
+	Trainer_Describe_FullMethodName = "/mdmhost.v1.Trainer/Describe"
+	Trainer_Build_FullMethodName    = "/mdmhost.v1.Trainer/Build"
+	Trainer_End_FullMethodName      = "/mdmhost.v1.Trainer/End"
+)
+
+// TrainerClient is the client API for Trainer service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// A trainer is a graph: it writes the graphs of a training run and is not asked again.
+type TrainerClient interface {
+	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeReply, error)
+	// Build turns a task into graphs.
+	Build(ctx context.Context, in *BuildRequest, opts ...grpc.CallOption) (*BuildReply, error)
+	// End ends the run.
+	End(ctx context.Context, in *EndRequest, opts ...grpc.CallOption) (*EndReply, error)
+}
+
+type trainerClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewTrainerClient(cc grpc.ClientConnInterface) TrainerClient {
+	return &trainerClient{cc}
+}
+
+func (c *trainerClient) Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DescribeReply)
+	err := c.cc.Invoke(ctx, Trainer_Describe_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *trainerClient) Build(ctx context.Context, in *BuildRequest, opts ...grpc.CallOption) (*BuildReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BuildReply)
+	err := c.cc.Invoke(ctx, Trainer_Build_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *trainerClient) End(ctx context.Context, in *EndRequest, opts ...grpc.CallOption) (*EndReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EndReply)
+	err := c.cc.Invoke(ctx, Trainer_End_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TrainerServer is the server API for Trainer service.
+// All implementations must embed UnimplementedTrainerServer
+// for forward compatibility.
+//
+// A trainer is a graph: it writes the graphs of a training run and is not asked again.
+type TrainerServer interface {
+	Describe(context.Context, *DescribeRequest) (*DescribeReply, error)
+	// Build turns a task into graphs.
+	Build(context.Context, *BuildRequest) (*BuildReply, error)
+	// End ends the run.
+	End(context.Context, *EndRequest) (*EndReply, error)
+	mustEmbedUnimplementedTrainerServer()
+}
+
+// UnimplementedTrainerServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedTrainerServer struct{}
+
+func (UnimplementedTrainerServer) Describe(context.Context, *DescribeRequest) (*DescribeReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
+}
+func (UnimplementedTrainerServer) Build(context.Context, *BuildRequest) (*BuildReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Build not implemented")
+}
+func (UnimplementedTrainerServer) End(context.Context, *EndRequest) (*EndReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method End not implemented")
+}
+func (UnimplementedTrainerServer) mustEmbedUnimplementedTrainerServer() {}
+func (UnimplementedTrainerServer) testEmbeddedByValue()                 {}
+
+// UnsafeTrainerServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to TrainerServer will
+// result in compilation errors.
+type UnsafeTrainerServer interface {
+	mustEmbedUnimplementedTrainerServer()
+}
+
+func RegisterTrainerServer(s grpc.ServiceRegistrar, srv TrainerServer) {
+	// If the following call panics, it indicates UnimplementedTrainerServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&Trainer_ServiceDesc, srv)
+}
+
+func _Trainer_Describe_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DescribeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TrainerServer).Describe(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Trainer_Describe_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TrainerServer).Describe(ctx, req.(*DescribeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Trainer_Build_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BuildRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TrainerServer).Build(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Trainer_Build_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TrainerServer).Build(ctx, req.(*BuildRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Trainer_End_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TrainerServer).End(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Trainer_End_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TrainerServer).End(ctx, req.(*EndRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// Trainer_ServiceDesc is the grpc.ServiceDesc for Trainer service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var Trainer_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "mdmhost.v1.Trainer",
+	HandlerType: (*TrainerServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Describe",
+			Handler:    _Trainer_Describe_Handler,
+		},
+		{
+			MethodName: "Build",
+			Handler:    _Trainer_Build_Handler,
+		},
+		{
+			MethodName: "End",
+			Handler:    _Trainer_End_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "mdmhost/v1/plugin.proto",
+}
+
+const (
 	Session_Admit_FullMethodName   = "/mdmhost.v1.Session/Admit"
 	Session_Advance_FullMethodName = "/mdmhost.v1.Session/Advance"
 	Session_Denoise_FullMethodName = "/mdmhost.v1.Session/Denoise"

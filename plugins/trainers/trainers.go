@@ -1,0 +1,13 @@
+// Package trainers lists the first-party trainers.
+package trainers
+
+import (
+	"github.com/mdmhost/mdmhost/framework/training/spec"
+	"github.com/mdmhost/mdmhost/plugins/trainers/md4"
+	"github.com/mdmhost/mdmhost/plugins/trainers/papl"
+)
+
+// All returns the constructors by name.
+func All() map[string]func() spec.Trainer {
+	return map[string]func() spec.Trainer{"md4": md4.New, "papl": papl.New}
+}
