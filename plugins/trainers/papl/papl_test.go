@@ -24,8 +24,8 @@ func TestAgainstTheReference(t *testing.T) {
 	for _, c := range try.Golden(t, "testdata/golden.json.gz") {
 		t.Run(c.Name, func(t *testing.T) {
 			reply := c.Build(t, papl.New())
-			try.Compare(t, "training", c.Run(t, d, &reply.Spec, reply.Training), c.Training)
-			try.Compare(t, "eval", c.Run(t, d, &reply.Spec, reply.Eval), c.Eval)
+			try.Compare(t, "training", c.Run(t, d, reply.Training), c.Training)
+			try.Compare(t, "eval", c.Run(t, d, reply.Eval), c.Eval)
 		})
 	}
 }

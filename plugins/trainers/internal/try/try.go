@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mdmhost/mdmhost/framework/autodiff"
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
@@ -48,6 +49,9 @@ func Golden(t testing.TB, path string) []Case {
 	if err := json.NewDecoder(z).Decode(&cases); err != nil {
 		t.Fatal(err)
 	}
+	for i := range cases {
+		cases[i].Training["grad"] = cases[i].Grad
+	}
 	return cases
 }
 
@@ -79,9 +83,9 @@ func (c *Case) Build(t testing.TB, trainer spec.Trainer) *spec.Reply {
 	return reply
 }
 
-// Run runs one of the reply's graphs on the case's feeds and returns its outputs as numbers, with what the denoiser is called
-// with beside them.
-func (c *Case) Run(t testing.TB, device *onnx.Device, s *spec.Spec, file []byte) map[string][]float32 {
+// Run runs one of a reply's graphs on the case's feeds and returns its outputs as numbers; beside them stand what the denoiser
+// is called with and, for a loss, its gradient for the logits, "grad".
+func (c *Case) Run(t testing.TB, device *onnx.Device, file []byte) map[string][]float32 {
 	t.Helper()
 	m, err := graph.Decode(file)
 	if err != nil {
@@ -108,6 +112,13 @@ func (c *Case) Run(t testing.TB, device *onnx.Device, s *spec.Spec, file []byte)
 	names := []string{}
 	for _, o := range m.Graph.Outputs {
 		outputs = append(outputs, graph.Output{Name: o.Name, Value: values[o.Name]})
+	}
+	if loss, ok := values[spec.Loss]; ok {
+		grads, err := autodiff.Gradients(b, loss, []graph.Value{logits}, autodiff.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		outputs = append(outputs, graph.Output{Name: "grad", Value: grads[0]})
 	}
 	for _, o := range outputs {
 		names = append(names, o.Name)
