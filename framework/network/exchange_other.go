@@ -1,0 +1,5 @@
+//go:build !linux
+
+package network
+
+func exchange(a, b string) error { return exchangeByTurns(a, b) }

@@ -1,0 +1,90 @@
+package network
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/mdmhost/mdmhost/framework/model/safetensors"
+)
+
+// ParseConfig reads and checks the network of a config.json. Keys that it does not know are left out. name is what errors
+// call the file.
+func ParseConfig(name string, data []byte) (Config, error) {
+	var c Config
+	if err := json.Unmarshal(data, &c); err != nil {
+		return c, fmt.Errorf("%s: %w; correct the file", name, err)
+	}
+	if c.ModelType != ModelType {
+		return c, fmt.Errorf("%s: model_type is %q, expected %q; only the framework's own networks can be read so", name, c.ModelType, ModelType)
+	}
+	c = c.Filled()
+	if err := c.Validate(); err != nil {
+		return c, fmt.Errorf("%s: %w", name, err)
+	}
+	return c, nil
+}
+
+// Load reads a network back from the config.json and model.safetensors of a model directory, to train on. Elements of any
+// float type become float32. The error lists every tensor that is missing, unexpected or of another shape.
+func Load(dir string) (Config, Values, error) {
+	name := filepath.Join(dir, configName)
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return Config{}, nil, fmt.Errorf("model %s: %w", dir, err)
+	}
+	c, err := ParseConfig(name, data)
+	if err != nil {
+		return c, nil, err
+	}
+	f, err := safetensors.Open(filepath.Join(dir, parametersName))
+	if err != nil {
+		return c, nil, fmt.Errorf("model %s: %w; training on needs the parameters", dir, err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	values, err := fromTensors(c, f.Tensors())
+	if err != nil {
+		return c, nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return c, values, nil
+}
+
+// fromTensors copies the parameters out of a file.
+func fromTensors(c Config, tensors []safetensors.Tensor) (Values, error) {
+	have := map[string]safetensors.Tensor{}
+	for _, t := range tensors {
+		have[t.Name] = t
+	}
+	out := Values{}
+	var problems []error
+	for _, p := range Params(c) {
+		t, ok := have[p.Name]
+		delete(have, p.Name)
+		switch {
+		case !ok:
+			problems = append(problems, fmt.Errorf("tensor %q is missing, expected shape %v", p.Name, p.Shape))
+			continue
+		case !slices.Equal(t.Shape, p.Shape):
+			problems = append(problems, fmt.Errorf("tensor %q has shape %v, expected %v", p.Name, t.Shape, p.Shape))
+			continue
+		}
+		values, err := t.Float32s()
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		out[p.Name] = slices.Clone(values)
+	}
+	for _, t := range tensors {
+		if _, left := have[t.Name]; left {
+			problems = append(problems, fmt.Errorf("tensor %q is unexpected: config.json describes no such parameter", t.Name))
+		}
+	}
+	if problems != nil {
+		return nil, fmt.Errorf("%w; take config.json and model.safetensors of one model", errors.Join(problems...))
+	}
+	return out, nil
+}
