@@ -120,9 +120,6 @@ func (b *Builder) infer(node *Node) ([]info, error) {
 		return nil, err
 	}
 	for i := range c.out {
-		if c.out[i].typ == Undefined && len(c.in) > 0 {
-			c.out[i].typ = c.in[0].Type()
-		}
 		if err := b.nameUnknown(c.out[i].shape); err != nil {
 			return nil, err
 		}

@@ -36,44 +36,70 @@ type fatal interface {
 	Fatalf(format string, args ...any)
 }
 
-// runModel runs a model on the real runtime, without optimisation, and returns its outputs as tensors of raw data.
-func runModel(t fatal, m *Model, feeds ...*Tensor) []*Tensor {
+// asWritten and optimised are what the runtime may do with a graph before it runs it.
+const (
+	asWritten = ort.GraphOptimizationLevelDisableAll
+	optimised = ort.GraphOptimizationLevelEnableAll
+)
+
+// session is a model on the real runtime.
+type session struct {
+	names []string
+	s     *ort.DynamicAdvancedSession
+}
+
+func newSession(t fatal, level ort.GraphOptimizationLevel, m *Model) *session {
 	t.Helper()
-	must := func(err error) {
-		if err != nil {
-			t.Helper()
-			t.Fatalf("%v", err)
-		}
-	}
 	options, err := ort.NewSessionOptions()
-	must(err)
+	must(t, err)
 	defer options.Destroy()
-	must(options.SetGraphOptimizationLevel(ort.GraphOptimizationLevelDisableAll))
-	must(options.SetIntraOpNumThreads(1))
-	var in, out []string
+	must(t, options.SetGraphOptimizationLevel(level))
+	must(t, options.SetIntraOpNumThreads(1))
+	out := &session{}
+	var in []string
 	for _, v := range m.Graph.Inputs {
 		in = append(in, v.Name)
 	}
 	for _, v := range m.Graph.Outputs {
-		out = append(out, v.Name)
+		out.names = append(out.names, v.Name)
 	}
-	s, err := ort.NewDynamicAdvancedSessionWithONNXData(m.Encode(), in, out, options)
-	must(err)
-	defer s.Destroy()
-	values, results := make([]ort.Value, len(feeds)), make([]ort.Value, len(out))
+	out.s, err = ort.NewDynamicAdvancedSessionWithONNXData(m.Encode(), in, out.names, options)
+	must(t, err)
+	return out
+}
+
+func must(t fatal, err error) {
+	if err != nil {
+		t.Helper()
+		t.Fatalf("%v", err)
+	}
+}
+
+// run returns the outputs as tensors of raw data.
+func (s *session) run(t fatal, feeds []*Tensor) []*Tensor {
+	t.Helper()
+	values, results := make([]ort.Value, len(feeds)), make([]ort.Value, len(s.names))
 	for i, f := range feeds {
 		v, err := ort.NewCustomDataTensor(ort.NewShape(f.Dims...), append([]byte{}, f.Raw...), ort.TensorElementDataType(f.Type))
-		must(err)
+		must(t, err)
 		defer v.Destroy()
 		values[i] = v
 	}
-	must(s.Run(values, results))
-	tensors := make([]*Tensor, len(out))
+	must(t, s.s.Run(values, results))
+	tensors := make([]*Tensor, len(results))
 	for i, v := range results {
-		tensors[i] = tensorOf(t, out[i], v)
-		must(v.Destroy())
+		tensors[i] = tensorOf(t, s.names[i], v)
+		must(t, v.Destroy())
 	}
 	return tensors
+}
+
+// runModel runs a model once.
+func runModel(t fatal, level ort.GraphOptimizationLevel, m *Model, feeds ...*Tensor) []*Tensor {
+	t.Helper()
+	s := newSession(t, level, m)
+	defer s.s.Destroy()
+	return s.run(t, feeds)
 }
 
 func tensorOf(t fatal, name string, v ort.Value) *Tensor {
