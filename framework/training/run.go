@@ -37,10 +37,10 @@ type Options struct {
 
 // Observer is told how a run goes.
 type Observer interface {
+	// Step is told the number of steps done, after each.
+	Step(done int64)
 	// Line is told every line of metrics.jsonl.
 	Line(record.Line)
-	// Saved is told of every checkpoint.
-	Saved(step int64)
 }
 
 // Parts are what a run works with. The caller opens and closes them.
@@ -55,7 +55,8 @@ type Parts struct {
 	Store   *checkpoint.Store
 	Names   Names  // digests for the checkpoints
 	Metrics string // path of metrics.jsonl
-	Observe Observer
+	// Observe makes the observer when it is known where the session begins: steps done and the best evaluation, or nil.
+	Observe func(from int64, best *checkpoint.Best) Observer
 }
 
 // Names are the digests that bind a checkpoint to its run.
@@ -77,15 +78,16 @@ const (
 
 // Summary is what a session of a run did.
 type Summary struct {
-	End        End
-	From, Step int64 // the steps done before the session and after it
-	Rows       int64
-	Tokens     int64
-	Best       *checkpoint.Best
-	Last       *Evaluation // the last evaluation of this session, or nil
-	Seconds    float64     // of this session
-	Share      Share
-	Skipped    []error // checkpoints left out because they are damaged
+	End           End
+	From, Step    int64 // the steps done before the session and after it
+	Rows          int64
+	Tokens        int64 // of the whole run; SessionTokens of this session
+	SessionTokens int64
+	Best          *checkpoint.Best
+	Last          *Evaluation // the last evaluation of this session, or nil
+	Seconds       float64     // of this session
+	Share         Share
+	Skipped       []error // checkpoints left out because they are damaged
 }
 
 // Share is where the time of a session went, in seconds.
@@ -108,6 +110,7 @@ type run struct {
 	began    time.Time
 	summary  Summary
 	interval interval
+	observer Observer
 }
 
 // interval adds up what one line of metrics.jsonl is about.
@@ -174,6 +177,9 @@ func (r *run) begin() error {
 		return err
 	}
 	r.since = sinceBest(lines, r.best)
+	if r.Observe != nil {
+		r.observer = r.Observe(r.step, r.best)
+	}
 	return nil
 }
 
@@ -263,6 +269,10 @@ func (r *run) takeStep(ctx context.Context, q *queue) error {
 	r.step++
 	r.rows += rows
 	r.tokens += tokens
+	r.summary.SessionTokens += tokens
+	if r.observer != nil {
+		r.observer.Step(r.step)
+	}
 	i := &r.interval
 	i.loss, i.norm, i.steps, i.tokens = i.loss+loss, i.norm+norm, i.steps+1, i.tokens+tokens
 	return nil
@@ -361,8 +371,8 @@ func bits(metrics map[string]float64, loss float64) float64 {
 }
 
 func (r *run) line(l record.Line) error {
-	if r.Observe != nil {
-		r.Observe.Line(l)
+	if r.observer != nil {
+		r.observer.Line(l)
 	}
 	return r.writer.Write(l)
 }

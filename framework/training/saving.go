@@ -32,9 +32,6 @@ func (r *run) save() error {
 	}
 	err := r.Store.Save(checkpoint.Manifest{Step: r.step, Rows: r.rows, Tokens: r.tokens, Seed: r.Seed, Config: r.Names.Config, Artifacts: r.Names.Artifacts,
 		Best: r.best, WallSeconds: r.seconds(), CPUSeconds: cpuSeconds()}, tensors)
-	if err == nil && r.Observe != nil {
-		r.Observe.Saved(r.step)
-	}
 	r.summary.Share.Checkpoints += r.seconds() - began
 	return err
 }

@@ -29,7 +29,8 @@ var flags = map[string]string{
 // words stand for the values of flags in the help.
 var words = map[string]string{"model": "NAME|DIR", "prompt": "TEXT", "infill": "TEXT", "prompts": "FILE", "out": "FILE", "trace": "FILE", "format": "text|jsonl"}
 
-// newSettings adds --config, --set and the flags of the given names to a command.
+// newSettings adds --config, --set and the flags of the given names to a command. A flag that stands for another key there
+// than elsewhere is given as "flag=key".
 func newSettings(c *cobra.Command, names ...string) *settings {
 	s := &settings{}
 	c.Flags().StringVar(&s.file, "config", "", "`FILE` of settings, or the name of a preset (environment: MDMHOST_CONFIG)")
@@ -38,6 +39,9 @@ func newSettings(c *cobra.Command, names ...string) *settings {
 		key := name
 		if other, ok := flags[name]; ok {
 			key = other
+		}
+		if flag, own, ok := strings.Cut(name, "="); ok {
+			name, key = flag, own
 		}
 		v := &value{settings: s, flag: "--" + name, key: key}
 		help := "runtime or provider: onnx, cpu, cuda or auto"

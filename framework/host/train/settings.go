@@ -1,0 +1,146 @@
+package train
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mdmhost/mdmhost/framework/host/config"
+)
+
+// control are the keys of the section train that may change when a run goes on: they do not change what it computes.
+var control = []string{"train.run", "train.name", "train.minutes", "train.eval_every", "train.eval_rows", "train.patience", "train.checkpoint_every", "train.keep",
+	"train.log_every", "train.precision", "train.infill_blank"}
+
+// binding are the settings that a run computes with, and that stay as they were when it goes on.
+func binding(cfg *config.Config) map[string]any {
+	out := map[string]any{}
+	for _, e := range cfg.Entries() {
+		section, _, _ := strings.Cut(e.Key, ".")
+		if e.Note == "" && slices.Contains([]string{"network", "data", "trainer", "optimizer", "train"}, section) && !slices.Contains(control, e.Key) {
+			out[e.Key] = e.Value
+		}
+	}
+	return out
+}
+
+// settle finds the seed of the run, and holds the settings against those that the run was begun with. A new run writes them
+// down.
+func (s *session) settle() error {
+	path := filepath.Join(s.cfg.Train.Run, ConfigFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if s.seed, err = s.firstSeed(); err != nil {
+			return err
+		}
+		return s.writeSettings(path)
+	}
+	if err != nil {
+		return err
+	}
+	var before map[string]any
+	if err := yaml.Unmarshal(text, &before); err != nil {
+		return fmt.Errorf("%s: %w; restore it, or name another run directory", path, err)
+	}
+	seed, ok := before["seed"].(int)
+	if !ok || seed < 0 {
+		return fmt.Errorf("%s: has no seed, expected the settings of a run; restore it, or name another run directory", path)
+	}
+	if s.seed = uint64(seed); s.cfg.Seed != nil && *s.cfg.Seed != s.seed {
+		return fmt.Errorf("run %s: was begun with seed %d, found %d (%s); leave --seed out, or name another run directory", s.cfg.Train.Run, s.seed, *s.cfg.Seed, s.cfg.Origin("seed"))
+	}
+	return s.compare(before)
+}
+
+func (s *session) firstSeed() (uint64, error) {
+	if s.cfg.Seed != nil {
+		return *s.cfg.Seed, nil
+	}
+	return drawSeed()
+}
+
+// compare lists every setting that is not as it was.
+func (s *session) compare(before map[string]any) error {
+	now := binding(s.cfg)
+	var changed []string
+	for _, key := range sortedKeys(now) {
+		if was, is := plainText(before[key]), plainText(now[key]); was != is {
+			changed = append(changed, fmt.Sprintf("\n  %s: was %s, is %s (%s)", key, was, is, s.cfg.Origin(key)))
+		}
+	}
+	if len(changed) > 0 {
+		return fmt.Errorf("run %s: was begun with other settings; go on with those, or name another run directory%s", s.cfg.Train.Run, strings.Join(changed, ""))
+	}
+	return nil
+}
+
+// plainText is a value as JSON, which is the same for the numbers of a file and of a flag.
+func plainText(v any) string {
+	if t, ok := v.(config.Text); ok {
+		var typed any
+		if yaml.Unmarshal([]byte(t), &typed) == nil {
+			v = typed
+		}
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(text)
+}
+
+// writeSettings writes the settings of a new run, which `--config` reads, too.
+func (s *session) writeSettings(path string) error {
+	all := binding(s.cfg)
+	for key, v := range all {
+		var typed any
+		if err := json.Unmarshal([]byte(plainText(v)), &typed); err != nil {
+			return fmt.Errorf("%s: %s: %w", path, key, err)
+		}
+		all[key] = typed
+	}
+	all["seed"] = s.seed
+	text, err := yaml.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return writeFile(path, text)
+}
+
+// digest is what binds checkpoints to the settings and the data of their run.
+func (s *session) digest() string {
+	all := binding(s.cfg)
+	all["seed"], all["tokenizer"], all["rows"] = s.seed, s.data.Vocabulary.Digest(), s.data.Train.Rows()
+	h := sha256.New()
+	for _, key := range sortedKeys(all) {
+		fmt.Fprintf(h, "%s=%s\n", key, plainText(all[key]))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// writeFile writes a small file whole or not at all.
+func writeFile(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+// Package train turns a configuration into a training run: it opens data and tokenizer, makes or loads the network, asks the
+// trainer plugin for its graphs, composes the artifacts, runs the steps, and writes the finished model.
+//
+// A run directory holds
+//
+//	artifacts/      the graphs of the run with their manifest
+//	checkpoints/    the newest states and the best one
+//	config.yaml     the settings that the run was begun with
+//	metrics.jsonl   the course of the loss
+//	curve.png       the same as a picture
+//	model/          the finished model directory
+package train
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/mdmhost/mdmhost/framework/host"
+	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/training"
+	"github.com/mdmhost/mdmhost/framework/training/artifact"
+	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
+	"github.com/mdmhost/mdmhost/framework/training/data"
+	"github.com/mdmhost/mdmhost/framework/training/progress"
+	"github.com/mdmhost/mdmhost/framework/training/record"
+	"github.com/mdmhost/mdmhost/framework/training/record/curve"
+	"github.com/mdmhost/mdmhost/runtimes/onnx"
+)
+
+// Names in a run directory.
+const (
+	ArtifactsDir = "artifacts"
+	MetricsFile  = "metrics.jsonl"
+	CurveFile    = "curve.png"
+	ConfigFile   = "config.yaml"
+	ModelDir     = "model"
+)
+
+// Streams is where a run talks to: progress and summary.
+type Streams struct {
+	Err      io.Writer
+	Terminal bool // Err is one
+}
+
+// session is a run being set up.
+type session struct {
+	cfg      *config.Config
+	out      Streams
+	data     *data.Data
+	denoiser *denoiser
+	trainer  *trainer
+	set      *artifact.Set
+	device   *onnx.Device
+	store    *checkpoint.Store
+	seed     uint64
+	progress *progress.Progress
+}
+
+// Run trains as cfg says, in a new run directory or in one that goes on. A run that ctx ends is saved, and Run returns ctx's
+// error.
+func Run(ctx context.Context, cfg *config.Config, o host.Options, out Streams) (err error) {
+	s := &session{cfg: cfg, out: out}
+	if err := s.check(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if s.store, err = checkpoint.Open(cfg.Train.Run, cfg.Train.Keep); err != nil {
+		return err
+	}
+	if err := s.settle(); err != nil {
+		return err
+	}
+	if err := s.prepare(ctx, o); err != nil {
+		return err
+	}
+	return s.train(ctx)
+}
+
+// check refuses what no run can do before anything is touched.
+func (s *session) check() error {
+	var problems config.Problems
+	if s.cfg.Train.Run == "" {
+		problems = append(problems, config.Problem{Origin: s.cfg.Origin("train.run"), Key: "train.run", Text: "is empty, expected the directory of the run; give it with --run DIR"})
+	}
+	var wrong data.Problems
+	if err := s.cfg.Data.Validate(); errors.As(err, &wrong) {
+		for _, p := range wrong {
+			problems = append(problems, config.Problem{Origin: s.cfg.Origin(p.Key), Key: p.Key, Text: p.Text})
+		}
+	} else if err != nil {
+		return err
+	}
+	if problems != nil {
+		return problems
+	}
+	return nil
+}
+
+// prepare opens and composes all parts.
+func (s *session) prepare(ctx context.Context, o host.Options) error {
+	tokens, err := tokenizerOf(s.cfg)
+	if err != nil {
+		return err
+	}
+	if s.data, err = data.Open(ctx, s.cfg.Data, data.Options{Tokenizer: tokens}); err != nil {
+		return err
+	}
+	if s.denoiser, err = openDenoiser(s.cfg, s.data, s.seed); err != nil {
+		return err
+	}
+	if s.trainer, err = ask(ctx, s.cfg, o, s.denoiser); err != nil {
+		return err
+	}
+	if s.set, err = compose(s.cfg, s.denoiser, s.trainer, s.data.Train.Length()); err != nil {
+		return err
+	}
+	if err := s.set.Save(filepath.Join(s.cfg.Train.Run, ArtifactsDir)); err != nil {
+		return err
+	}
+	s.device, err = openDevice(ctx, s.cfg)
+	return err
+}
+
+// openDevice opens the runtime that the configuration names.
+func openDevice(ctx context.Context, cfg *config.Config) (*onnx.Device, error) {
+	r, kernels := cfg.Runtime, ""
+	if !cfg.Train.Kernels {
+		kernels = onnx.KernelsStandard
+	}
+	return onnx.OpenDevice(ctx, onnx.Options{Library: r.Library, LibraryDirs: r.LibraryDirs, Provider: r.Provider, Device: r.Device, Threads: r.Threads,
+		Optimize: r.Optimize, NoArena: !r.Arena, SessionConfig: r.SessionConfig, Kernels: kernels})
+}
+
+// train runs the steps and writes what comes of them.
+func (s *session) train(ctx context.Context) error {
+	cfg, run := s.cfg, s.cfg.Train.Run
+	initial, err := s.initial()
+	if err != nil {
+		return err
+	}
+	frozen, err := begin(s.set.Manifest.Frozen, &s.trainer.reply.Spec, s.denoiser, s.seed)
+	if err != nil {
+		return err
+	}
+	digests, err := s.set.Digests()
+	if err != nil {
+		return err
+	}
+	summary, err := training.Train(ctx, training.Options{
+		Seed: s.seed, Steps: cfg.Train.Steps, Accumulate: cfg.Train.Accumulate,
+		Rate: training.Rate{Kind: cfg.Optimizer.Schedule, Peak: cfg.Optimizer.LR, Floor: cfg.Optimizer.MinLR, Warmup: cfg.Optimizer.Warmup},
+		Clip: cfg.Optimizer.Clip, EMA: cfg.Optimizer.EMA, EvalEvery: cfg.Train.EvalEvery, EvalRows: cfg.Train.EvalRows, Patience: cfg.Train.Patience,
+		CheckpointEvery: cfg.Train.CheckpointEvery, LogEvery: cfg.Train.LogEvery, Budget: time.Duration(cfg.Train.Minutes * float64(time.Minute)), Shuffle: cfg.Data.Shuffle,
+	}, training.Parts{
+		Device: s.device, Set: s.set, Train: s.data.Train, Valid: s.data.Valid, Initial: initial, Frozen: frozen, Store: s.store,
+		Names:   training.Names{Config: s.digest(), Artifacts: digests},
+		Metrics: filepath.Join(run, MetricsFile), Observe: s.observe,
+	})
+	if s.progress != nil {
+		err = errors.Join(err, s.progress.Close())
+	}
+	if summary == nil {
+		return err
+	}
+	if err == nil && summary.End != training.Cancelled {
+		err = s.writeModel()
+	}
+	return errors.Join(err, s.report(summary), ctx.Err())
+}
+
+// observe shows the progress of a session that begins after so many steps.
+func (s *session) observe(from int64, best *checkpoint.Best) training.Observer {
+	var value *float64
+	if best != nil {
+		bits := best.Value / math.Ln2
+		value = &bits
+	}
+	s.progress = progress.New(s.out.Err, s.out.Terminal, s.cfg.Train.Steps, from, value)
+	return s.progress
+}
+
+func (s *session) initial() (*training.State, error) {
+	params, err := begin(s.set.Manifest.Parameters, &s.trainer.reply.Spec, s.denoiser, s.seed)
+	if err != nil {
+		return nil, err
+	}
+	n := len(params)
+	return &training.State{Params: params, M: make([]float32, n), V: make([]float32, n)}, nil
+}
+
+// report draws the curve and prints the summary.
+func (s *session) report(sum *training.Summary) error {
+	run := s.cfg.Train.Run
+	lines, err := record.Read(filepath.Join(run, MetricsFile))
+	if err == nil && len(lines) > 0 {
+		err = curve.WriteFile(filepath.Join(run, CurveFile), lines, curve.Options{Title: s.name() + ", " + s.trainer.description.Name, Unit: "bits per token"})
+	}
+	seconds := func(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
+	text := progress.Summary{Step: sum.Step, Steps: s.cfg.Train.Steps, From: sum.From, Stopped: endings[sum.End], Tokens: sum.SessionTokens,
+		Times: progress.Times{Wall: seconds(sum.Seconds), Data: seconds(sum.Share.Data), Runtime: seconds(sum.Share.Steps), Evaluation: seconds(sum.Share.Evaluations), Checkpoint: seconds(sum.Share.Checkpoints)},
+		Best:  sum.Best, Model: s.name(), Trainer: s.trainer.String(), Provider: s.provider(), Notes: s.device.Notes(), Run: run, Seed: s.seed,
+		Files: []string{MetricsFile, CurveFile, ModelDir}}
+	for _, skipped := range sum.Skipped {
+		text.Notes = append(text.Notes, skipped.Error())
+	}
+	return errors.Join(err, text.Write(s.out.Err))
+}
+
+// endings say why a run ended before its last step.
+var endings = map[training.End]string{
+	training.Stopped: "no better evaluation for long enough", training.OutOfTime: "out of time; the same command goes on", training.Cancelled: "interrupted; the same command goes on",
+}
+
+func (s *session) provider() string {
+	threads := s.cfg.Runtime.Threads
+	if threads == 0 {
+		threads = runtime.NumCPU()
+	}
+	if threads == 1 {
+		return "onnx/" + s.device.Provider() + ", 1 thread"
+	}
+	return fmt.Sprintf("onnx/%s, %d threads", s.device.Provider(), threads)
+}
+
+// name is the finished model's.
+func (s *session) name() string {
+	if s.cfg.Train.Name != "" {
+		return s.cfg.Train.Name
+	}
+	if path, err := filepath.Abs(s.cfg.Train.Run); err == nil {
+		return filepath.Base(path)
+	}
+	return s.cfg.Train.Run
+}
+
+func (s *session) close() error {
+	var errs []error
+	if s.device != nil {
+		errs = append(errs, s.device.Close())
+	}
+	if s.data != nil {
+		errs = append(errs, s.data.Close())
+	}
+	if s.store != nil {
+		errs = append(errs, s.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// drawSeed is a seed that every JSON reader keeps whole.
+func drawSeed() (uint64, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, fmt.Errorf("seed: %w", err)
+	}
+	return binary.LittleEndian.Uint64(b[:]) >> 11, nil
+}
