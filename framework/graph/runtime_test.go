@@ -50,6 +50,23 @@ type session struct {
 
 func newSession(t fatal, level ort.GraphOptimizationLevel, m *Model) *session {
 	t.Helper()
+	return open(t, level, m, func(in, out []string, options *ort.SessionOptions) (*ort.DynamicAdvancedSession, error) {
+		return ort.NewDynamicAdvancedSessionWithONNXData(m.Encode(), in, out, options)
+	})
+}
+
+// runFile runs m, which stands in a file, once.
+func runFile(t fatal, path string, m *Model, feeds ...*Tensor) []*Tensor {
+	t.Helper()
+	s := open(t, asWritten, m, func(in, out []string, options *ort.SessionOptions) (*ort.DynamicAdvancedSession, error) {
+		return ort.NewDynamicAdvancedSession(path, in, out, options)
+	})
+	defer s.s.Destroy()
+	return s.run(t, feeds)
+}
+
+func open(t fatal, level ort.GraphOptimizationLevel, m *Model, load func(in, out []string, options *ort.SessionOptions) (*ort.DynamicAdvancedSession, error)) *session {
+	t.Helper()
 	options, err := ort.NewSessionOptions()
 	must(t, err)
 	defer options.Destroy()
@@ -63,7 +80,7 @@ func newSession(t fatal, level ort.GraphOptimizationLevel, m *Model) *session {
 	for _, v := range m.Graph.Outputs {
 		out.names = append(out.names, v.Name)
 	}
-	out.s, err = ort.NewDynamicAdvancedSessionWithONNXData(m.Encode(), in, out.names, options)
+	out.s, err = load(in, out.names, options)
 	must(t, err)
 	return out
 }

@@ -113,6 +113,11 @@ func (t *Tensor) Ints() ([]int64, error) {
 	return out, nil
 }
 
+// float is element i of a float32 tensor whose elements are in Raw.
+func (t *Tensor) float(i int) float32 {
+	return math.Float32frombits(binary.LittleEndian.Uint32(t.Raw[4*i:]))
+}
+
 // withRaw is the tensor with its elements in Raw, where they stand in a field of their own type.
 func (t *Tensor) withRaw() *Tensor {
 	if t.Raw != nil || t.IsExternal() {
