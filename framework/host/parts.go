@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -84,19 +85,18 @@ func OpenTrainer(ctx context.Context, o Options, name string) (spec.Trainer, fun
 // Plugins lists the first-party plugins with their descriptions, by kind and name.
 func Plugins(ctx context.Context) ([]sampling.Description, error) {
 	var out []sampling.Description
-	for _, name := range slices.Sorted(maps.Keys(planners.All())) {
-		d, err := planners.All()[name]().Describe(ctx)
+	err := errors.Join(describe(ctx, planners.All(), &out), describe(ctx, samplers.All(), &out), describe(ctx, trainers.All(), &out))
+	return out, err
+}
+
+// describe adds what the plugins of one kind say of themselves.
+func describe[P describer](ctx context.Context, values map[string]func() P, out *[]sampling.Description) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		d, err := values[name]().Describe(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, d)
+		*out = append(*out, d)
 	}
-	for _, name := range slices.Sorted(maps.Keys(samplers.All())) {
-		d, err := samplers.All()[name]().Describe(ctx)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, d)
-	}
-	return out, nil
+	return nil
 }

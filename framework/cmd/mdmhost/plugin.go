@@ -63,7 +63,7 @@ func firstParty(ctx context.Context) ([]plugin, error) {
 }
 
 func newPluginList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "List the planners and samplers in this binary", Example: "  mdmhost plugin list --json", Args: noArgs}
+	c := &cobra.Command{Use: "list", Short: "List the planners, samplers and trainers in this binary", Example: "  mdmhost plugin list --json", Args: noArgs}
 	s, asJSON := newSettings(c), asJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if _, err := s.load(); err != nil {
@@ -92,10 +92,10 @@ func newPluginInfo() *cobra.Command {
 		Args:    oneArg("name or path of a plugin"),
 	}
 	s, asJSON := newSettings(c), asJSON(c)
-	kind := c.Flags().String("kind", "", "planner or sampler, where both have a plugin of the name")
+	kind := c.Flags().String("kind", "", "planner, sampler or trainer, where several have a plugin of the name")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if *kind != "" && *kind != string(sampling.KindPlanner) && *kind != string(sampling.KindSampler) {
-			return usagef("--kind: expected planner or sampler, found %q", *kind)
+		if *kind != "" && !slices.Contains(pluginKinds, sampling.Kind(*kind)) {
+			return usagef("--kind: expected planner, sampler or trainer, found %q", *kind)
 		}
 		cfg, err := s.load()
 		if err != nil {
@@ -131,8 +131,10 @@ func (p plugin) print(c *cobra.Command) error {
 	if p.Summary != "" {
 		fmt.Fprintf(w, "summary\t%s\n", printable(p.Summary))
 	}
-	fmt.Fprintf(w, "needs\t%s\n", orNone(p.Needs))
-	fmt.Fprintf(w, "can remask\t%v\ncan insert\t%v\nadaptive\t%v\n", p.CanRemask, p.CanInsert, p.Adaptive)
+	if p.Kind != sampling.KindTrainer { // a trainer sees no steps
+		fmt.Fprintf(w, "needs\t%s\n", orNone(p.Needs))
+		fmt.Fprintf(w, "can remask\t%v\ncan insert\t%v\nadaptive\t%v\n", p.CanRemask, p.CanInsert, p.Adaptive)
+	}
 	var s schema
 	if len(p.Options) > 0 {
 		if err := json.Unmarshal(p.Options, &s); err != nil {
@@ -193,7 +195,10 @@ func find(ctx context.Context, kind sampling.Kind, name string, d supervise.Dead
 	}
 	var names []string
 	for _, p := range all {
-		if p.Name == name && (kind == "" || kind == p.Kind) {
+		if kind != "" && kind != p.Kind {
+			continue
+		}
+		if p.Name == name {
 			return p, nil
 		}
 		names = append(names, p.Name)
@@ -201,14 +206,17 @@ func find(ctx context.Context, kind sampling.Kind, name string, d supervise.Dead
 	return plugin{}, usagef("plugin %q: expected a name, or the path of a binary such as ./%s%s", name, name, config.DidYouMean(name, names))
 }
 
-// ask starts the plugin in a binary, as a planner unless it says that it is a sampler.
+// pluginKinds are the kinds of plugin, in the order in which a binary is tried as one.
+var pluginKinds = []sampling.Kind{sampling.KindPlanner, sampling.KindSampler, sampling.KindTrainer}
+
+// ask starts the plugin in a binary, as a planner unless it says that it is something else.
 func ask(ctx context.Context, kind sampling.Kind, path string, d supervise.Deadlines) (plugin, error) {
 	if _, err := os.Stat(path); err != nil {
 		return plugin{}, usagef("plugin %s: %w; name a binary, or one of `mdmhost plugin list`", path, err)
 	}
 	kinds := []sampling.Kind{kind}
 	if kind == "" {
-		kinds = []sampling.Kind{sampling.KindPlanner, sampling.KindSampler}
+		kinds = pluginKinds
 	}
 	var first error
 	for _, k := range kinds {
