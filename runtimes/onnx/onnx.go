@@ -42,6 +42,13 @@ const (
 	HeadGo    = "go"    // logits come out and sampling.Compute does the rest
 )
 
+// Kernels of programs: how they run the operators of domain mdm that a model defines as functions (GeluGrad, LayerNormGrad,
+// RMSNormGrad, SoftmaxGrad, Silu, SiluGrad, SwiGLU, SwiGLUGrad, CrossEntropy, CrossEntropyGrad, AdamW).
+const (
+	KernelsFused    = "fused"    // C kernels take their place: CPU
+	KernelsStandard = "standard" // the functions are inlined: every provider
+)
+
 // Options choose how a model runs. The zero value is the CPU with ONNX Runtime's defaults, spinning threads off.
 type Options struct {
 	Library     string   // path of libonnxruntime; "" searches (see [FindLibrary])
@@ -50,6 +57,7 @@ type Options struct {
 	Device      int      // CUDA device
 	Threads     int      // threads inside one operator; 0 = one per core
 	Head        string   // HeadFused, HeadGraph, HeadGo; "" = fused on the CPU, graph elsewhere
+	Kernels     string   // of programs: KernelsFused, KernelsStandard; "" = fused on the CPU, standard elsewhere
 	Optimize    string   // "all" (default), "extended", "basic", "off"
 	NoArena     bool     // give memory back to the system after each pass
 	NoPattern   bool     // do not plan memory ahead: less of it, a little slower

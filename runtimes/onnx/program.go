@@ -141,6 +141,9 @@ func (d *Device) programOptions(dir string, dims map[string]int64) (*ort.Session
 	if d.provider == "cuda" {
 		err = d.appendCUDA(setup)
 	}
+	if err == nil && d.options.Kernels == KernelsFused {
+		err = d.library.RegisterKernels(raw(setup))
+	}
 	for name, n := range dims {
 		if err == nil {
 			err = d.library.FixDimension(raw(setup), name, n)

@@ -65,6 +65,9 @@ func OpenDevice(ctx context.Context, o Options) (*Device, error) {
 		return nil, err
 	}
 	defer func() { _ = setup.Destroy() }()
+	if err := d.chooseKernels(); err != nil {
+		return nil, err
+	}
 	if d.host, err = d.library.Host(); err != nil {
 		return nil, err
 	}
@@ -77,6 +80,24 @@ func OpenDevice(ctx context.Context, o Options) (*Device, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// chooseKernels settles the kernels.
+func (d *Device) chooseKernels() error {
+	switch kernels := &d.options.Kernels; *kernels {
+	case "":
+		if *kernels = KernelsFused; d.provider != "cpu" {
+			*kernels = KernelsStandard
+		}
+	case KernelsFused:
+		if d.provider != "cpu" {
+			return fmt.Errorf("runtime: kernels %q run on the CPU and the provider is %s; use kernels %q", KernelsFused, d.provider, KernelsStandard)
+		}
+	case KernelsStandard:
+	default:
+		return fmt.Errorf("runtime: kernels %q are unknown; use %q or %q", *kernels, KernelsFused, KernelsStandard)
+	}
+	return nil
 }
 
 // lodge makes the states live where a session of these options allocates memory of that name. The session copies, too, by

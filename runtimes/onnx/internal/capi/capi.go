@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 )
 
@@ -105,6 +106,15 @@ func (l *Library) Providers() ([]string, error) {
 // goroutines at once.
 func (l *Library) RegisterHead(options unsafe.Pointer) error {
 	return l.status(C.mdm_register(l.api, (*C.OrtSessionOptions)(options)))
+}
+
+var registering sync.Mutex
+
+// RegisterKernels makes the fused training kernels known to the sessions of options, an OrtSessionOptions.
+func (l *Library) RegisterKernels(options unsafe.Pointer) error {
+	registering.Lock()
+	defer registering.Unlock()
+	return l.status(C.mdm_register_kernels(l.api, (*C.OrtSessionOptions)(options)))
 }
 
 func (l *Library) status(s *C.OrtStatus) error {

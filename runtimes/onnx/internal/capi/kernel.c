@@ -104,8 +104,7 @@ static int mdm_wants_model(const mdm_head *h, int hot) {
 #undef LANES
 #undef NAME
 
-// The instruction set is chosen by the processor, or lowered by MDMHOST_SIMD for tests.
-static int mdm_level(void) {
+int mdm_level(void) {
 #if defined(__x86_64__)
   const char *wish = getenv("MDMHOST_SIMD");
   const int most = !wish ? 2 : !strcmp(wish, "avx2") ? 1 : !strcmp(wish, "baseline") ? 0 : 2;

@@ -58,6 +58,10 @@ void mdm_head_free(mdm_head *head);
 // mdm_positions computes positions lo <= i < hi with scratch of head->scratch bytes, aligned to 64.
 void mdm_positions(const mdm_call *call, int64_t lo, int64_t hi, void *scratch);
 
+// mdm_level is that of the vector instructions: 2 AVX-512, 1 AVX2, 0 the baseline. The processor decides, or MDMHOST_SIMD,
+// which lowers it for tests.
+int mdm_level(void);
+
 // mdm_instructions names the vector instructions in use: "avx512", "avx2" or "baseline".
 const char *mdm_instructions(void);
 
