@@ -28,7 +28,11 @@ func byHand(d sampling.Description, broken error, args []string, stdout, stderr 
 		}
 		return 0
 	}
-	fmt.Fprintf(stderr, "%s %s is a plugin of mdmhost, which starts it: mdmhost sample --%s PATH-OF-THIS-FILE\nTo see what it does: run it with the argument `describe`.\n",
-		d.Kind, d.Name, d.Kind)
+	command := "sample"
+	if d.Kind == sampling.KindTrainer {
+		command = "train"
+	}
+	fmt.Fprintf(stderr, "%s %s is a plugin of mdmhost, which starts it: mdmhost %s --%s PATH-OF-THIS-FILE\nTo see what it does: run it with the argument `describe`.\n",
+		d.Kind, d.Name, command, d.Kind)
 	return 1
 }

@@ -43,7 +43,10 @@ func (t *trainer) Build(ctx context.Context, task spec.Task) (*spec.Reply, error
 	if err != nil {
 		return nil, tooBig(err)
 	}
-	return reply, t.process.named(spec.Check(&task, reply))
+	if err := spec.Check(&task, reply); err != nil {
+		return nil, t.process.named(err)
+	}
+	return reply, nil
 }
 
 // tooBig says what to do about a reply that no message holds; for planners it is the batch.

@@ -110,11 +110,14 @@ func (b Bound) outputs(g *graph.Builder) ([]graph.Output, error) {
 
 func metricOutputs(g *graph.Builder, out []graph.Output, metrics []metric) ([]graph.Output, error) {
 	for _, m := range metrics {
-		if err := expect(g, m.at, "Metric "+m.name, m.sum, m.sum.Rank()%2); err != nil {
-			return nil, err
+		rank := 1
+		if m.sum.HasRank() && m.sum.Rank() == 0 {
+			rank = 0
 		}
-		if err := expect(g, m.at, "Metric "+m.name, m.count, m.sum.Rank()); err != nil {
-			return nil, err
+		for _, v := range []graph.Value{m.sum, m.count} {
+			if err := expect(g, m.at, "Metric "+m.name, v, rank); err != nil {
+				return nil, err
+			}
 		}
 		out = append(out, graph.Output{Name: spec.MetricPrefix + m.name + spec.SumSuffix, Value: m.sum},
 			graph.Output{Name: spec.MetricPrefix + m.name + spec.CountSuffix, Value: m.count})
