@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/network"
 	"github.com/mdmhost/mdmhost/framework/training/artifact"
@@ -19,35 +18,6 @@ type denoiser struct {
 	values  network.Values // where a new run begins
 	special network.Special
 	v       int // width of the logits
-}
-
-// ours is one of the framework's networks in the eyes of the artifacts.
-type ours struct{ network.Config }
-
-// Signature implements [artifact.Network]. Positions are the network's own business.
-func (n ours) Signature() graph.Signature {
-	s := network.Signature(n.Config)
-	out := graph.Signature{Outputs: s.Outputs}
-	for _, p := range s.Inputs {
-		if p.Name != "position_ids" {
-			out.Inputs = append(out.Inputs, p)
-		}
-	}
-	return out
-}
-
-// Parameters implements [artifact.Network].
-func (n ours) Parameters() []artifact.Parameter {
-	var out []artifact.Parameter
-	for _, p := range network.Params(n.Config) {
-		out = append(out, artifact.Parameter{Name: p.Name, Shape: p.Shape, Decay: p.Decay})
-	}
-	return out
-}
-
-// Build implements [artifact.Network].
-func (n ours) Build(b *graph.Builder, parameters, inputs map[string]graph.Value) map[string]graph.Value {
-	return network.Build(b, n.Config, parameters, inputs)
 }
 
 // openDenoiser makes a new network for the data, or loads the one of train.from.
@@ -87,7 +57,7 @@ func openDenoiser(cfg *config.Config, d *data.Data, seed uint64) (*denoiser, err
 		}
 		out.values = network.Initialise(out.config, seed)
 	}
-	out.Network, out.v = ours{out.config}, out.config.VocabSize
+	out.Network, out.v = artifact.Transformer(out.config), out.config.VocabSize
 	return out, nil
 }
 
