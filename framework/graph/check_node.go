@@ -80,10 +80,10 @@ func (c *checker) operator(n *Node, s *scope, who string) {
 // call holds the call of a function of the model against the function. Inputs and outputs at the end may be left out.
 func (c *checker) call(n *Node, f *Function, who string) {
 	if len(n.Inputs) > len(f.Inputs) {
-		c.bad("%s: %s are given; function %s takes %d", who, count(len(n.Inputs), "input"), Key(n), len(f.Inputs))
+		c.bad("%s: %s given; function %s takes %d", who, count(len(n.Inputs), "input"), Key(n), len(f.Inputs))
 	}
 	if len(n.Outputs) > len(f.Outputs) {
-		c.bad("%s: %s are asked for; function %s gives %d", who, count(len(n.Outputs), "output"), Key(n), len(f.Outputs))
+		c.bad("%s: %s wanted; function %s gives %d", who, count(len(n.Outputs), "output"), Key(n), len(f.Outputs))
 	}
 	for _, a := range n.Attributes {
 		if !f.has(a.Name) {

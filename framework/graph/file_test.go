@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// big is a model with 8 KiB of weights in three tensors, one of them small.
-func big(t *testing.T, seed float32) *Model {
+// weighty is a model with 8 KiB of weights in three tensors, one of them small.
+func weighty(t *testing.T, seed float32) *Model {
 	t.Helper()
 	b := NewBuilder("big", 20)
 	weights := make([]float32, 1024)
@@ -56,7 +56,7 @@ func TestSaveOpen(t *testing.T) {
 		{8000, []string{"model.onnx", "model.onnx.data"}},
 		{externalLimit, []string{"model.onnx"}},
 	} {
-		want := big(t, float32(i))
+		want := weighty(t, float32(i))
 		if err := save(path, want, c.limit); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestSaveOpen(t *testing.T) {
 // TestExternalRuns has the runtime read what Save wrote.
 func TestExternalRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.onnx")
-	want := big(t, 1)
+	want := weighty(t, 1)
 	if err := save(path, want, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -91,16 +91,16 @@ func TestExternalRuns(t *testing.T) {
 func TestSaveRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model.onnx")
-	if err := Save(path, big(t, 0)); err != nil {
+	if err := Save(path, weighty(t, 0)); err != nil {
 		t.Fatal(err)
 	}
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong := big(t, 1)
+	wrong := weighty(t, 1)
 	wrong.Graph.Nodes[0].Op = "MatMull"
-	outside := big(t, 1)
+	outside := weighty(t, 1)
 	outside.Graph.Initializers[0] = &Tensor{Name: "w", Type: Float32, Dims: []int64{32, 32}, External: []Entry{{"location", "w.bin"}}}
 	for want, m := range map[string]*Model{"did you mean MatMul?": wrong, "graph.Open first": outside} {
 		if err := Save(path, m); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "nothing was changed") {
@@ -111,7 +111,7 @@ func TestSaveRefuses(t *testing.T) {
 	if err != nil || string(before) != string(after) || len(listed(t, dir)) != 1 {
 		t.Error("something was changed", err, listed(t, dir))
 	}
-	if err := Save(filepath.Join(dir, "none", "model.onnx"), big(t, 1)); !errors.Is(err, fs.ErrNotExist) {
+	if err := Save(filepath.Join(dir, "none", "model.onnx"), weighty(t, 1)); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -145,7 +145,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"of another length", []Entry{{"location", "whole"}, {"length", "4095"}}, "expected 4096"},
 		{"at no number", []Entry{{"location", "whole"}, {"offset", "-1"}}, "expected a number of bytes"},
 	} {
-		m := big(t, 0)
+		m := weighty(t, 0)
 		m.Graph.Initializers[0] = &Tensor{Name: "w", Type: Float32, Dims: []int64{32, 32}, External: c.entries}
 		path := filepath.Join(dir, "model.onnx")
 		if err := os.WriteFile(path, m.Encode(), 0o644); err != nil {

@@ -104,7 +104,7 @@ func inferNetwork(c *call) error {
 		}
 	}
 	if len(c.out) > len(outputs) {
-		return fmt.Errorf("network %q: %s are asked for; it has %s", name, count(len(c.out), "output"), portNames(outputs))
+		return fmt.Errorf("network %q: %s wanted; it has %s", name, count(len(c.out), "output"), portNames(outputs))
 	}
 	for i, p := range outputs[:len(c.out)] {
 		shape := slices.Clone(p.Shape)

@@ -146,7 +146,7 @@ func (p polynomial) over(q polynomial) (polynomial, bool) {
 	return out, true
 }
 
-// dim writes the polynomial: names in alphabetical order, the number last.
+// dim writes the polynomial: what is added first, in alphabetical order, the number last.
 func (p polynomial) dim() Dim {
 	if len(p) == 0 {
 		return Known(0)
@@ -155,8 +155,11 @@ func (p polynomial) dim() Dim {
 		return number64(c)
 	}
 	terms := slices.SortedFunc(maps.Keys(p), func(m, n string) int {
-		if m == "" || n == "" {
+		switch negative := p[m] < 0; {
+		case m == "" || n == "":
 			return len(n) - len(m)
+		case negative != (p[n] < 0):
+			return map[bool]int{true: 1, false: -1}[negative]
 		}
 		return strings.Compare(m, n)
 	})

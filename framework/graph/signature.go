@@ -99,10 +99,10 @@ func (s *signature) problems(n *Node, inFunction bool) []error {
 		}
 	}
 	if given < s.minIn || s.maxIn >= 0 && given > s.maxIn {
-		bad("%s are given; %s takes %s", count(given, "input"), Key(n), span(s.minIn, s.maxIn, "input"))
+		bad("%s given; %s takes %s", count(given, "input"), Key(n), span(s.minIn, s.maxIn, "input"))
 	}
 	if k := len(n.Outputs); k < s.minOut || s.maxOut >= 0 && k > s.maxOut {
-		bad("%s are asked for; %s gives %s", count(k, "output"), Key(n), span(s.minOut, s.maxOut, "output"))
+		bad("%s wanted; %s gives %s", count(k, "output"), Key(n), span(s.minOut, s.maxOut, "output"))
 	}
 	seen := map[string]bool{}
 	for _, a := range n.Attributes {
@@ -117,13 +117,13 @@ func (s *signature) problems(n *Node, inFunction bool) []error {
 		case a.Ref != "" && !inFunction:
 			bad("attribute %s refers to %s of a function, and this is none; give a value", a.Name, a.Ref)
 		case a.Ref == "" && (a.Kind == KindTensor && a.T == nil || a.Kind == KindGraph && a.G == nil):
-			bad("attribute %s is empty; give a %s", a.Name, a.Kind)
+			bad("attribute %s is empty; expected a %s", a.Name, a.Kind)
 		}
 		seen[a.Name] = true
 	}
 	for _, name := range s.neededAttributes {
 		if !seen[name] {
-			bad("the attribute %s is missing; give a %s", name, s.kinds[name])
+			bad("the attribute %s is missing; expected one of kind %s", name, s.kinds[name])
 		}
 	}
 	return out
