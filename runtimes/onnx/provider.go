@@ -52,6 +52,9 @@ func (e *engine) sessionOptions(dir string) (_ *ort.SessionOptions, err error) {
 	maps.Copy(entries, o.SessionConfig)
 	errs := []error{s.SetIntraOpNumThreads(o.Threads), s.SetInterOpNumThreads(1), s.SetGraphOptimizationLevel(level),
 		s.SetLogSeverityLevel(ort.LoggingLevelError), s.SetCpuMemArena(!o.NoArena), s.SetMemPattern(!o.NoPattern)}
+	if o.Profile != "" {
+		errs = append(errs, s.EnableProfiling(o.Profile))
+	}
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		errs = append(errs, s.AddSessionConfigEntry(key, entries[key]))
 	}
