@@ -109,17 +109,16 @@ type run struct {
 	before   float64 // seconds of earlier sessions
 	began    time.Time
 	summary  Summary
-	interval interval
+	interval checkpoint.Interval // adds up what one line of metrics.jsonl is about
+	metrics  tally // of the step in progress
+	clock    clock
 	observer Observer
 }
 
-// interval adds up what one line of metrics.jsonl is about.
-type interval struct {
-	loss, norm float64
-	steps      int64
-	tokens     int64
-	began      time.Time
-	metrics    tally
+// clock measures speed: what this session did since it was set.
+type clock struct {
+	since  time.Time
+	tokens int64
 }
 
 // Train begins a run, or goes on with the one in the store, until it ends or ctx does. Cancelling is no error: the run is
@@ -128,7 +127,7 @@ func Train(ctx context.Context, o Options, p Parts) (*Summary, error) {
 	if err := o.Rate.check(); err != nil {
 		return nil, err
 	}
-	r := &run{Options: o, Parts: p, began: time.Now()}
+	r := &run{Options: o, Parts: p, began: time.Now(), metrics: tally{}}
 	var err error
 	if r.k, err = newMachine(ctx, p.Device, p.Set, o.Accumulate); err != nil {
 		return nil, err
@@ -142,7 +141,7 @@ func Train(ctx context.Context, o Options, p Parts) (*Summary, error) {
 
 // begin puts the newest checkpoint, or the initial state, into the runtime.
 func (r *run) begin() error {
-	r.state = newState(&r.Set.Manifest)
+	r.state, r.interval = newState(&r.Set.Manifest), checkpoint.Interval{Metrics: tally{}}
 	c, skipped, err := r.Store.Latest()
 	r.summary.Skipped = skipped
 	at := int64(-1)
@@ -201,7 +200,7 @@ func (r *run) loop(ctx context.Context) error {
 		return err
 	}
 	defer queue.close()
-	r.interval = newInterval()
+	r.clock = clock{since: time.Now()}
 	for r.step < r.Steps {
 		if ctx.Err() != nil {
 			r.summary.End = Cancelled
@@ -227,12 +226,12 @@ func (r *run) loop(ctx context.Context) error {
 	return nil
 }
 
-func newInterval() interval { return interval{began: time.Now(), metrics: tally{}} }
-
 // takeStep runs the passes of one step.
 func (r *run) takeStep(ctx context.Context, q *queue) error {
 	var loss float64
 	rows, tokens := int64(0), int64(0)
+	clear(r.metrics)
+	metrics := r.metrics
 	for range r.Accumulate {
 		waiting := time.Now()
 		b, err := q.next(ctx)
@@ -252,7 +251,7 @@ func (r *run) takeStep(ctx context.Context, q *queue) error {
 		if !finite(loss) {
 			return r.diverged("loss", loss)
 		}
-		r.interval.metrics.add(&q.figures)
+		metrics.add(&q.figures)
 	}
 	if r.k.update != nil {
 		running := time.Now()
@@ -274,7 +273,12 @@ func (r *run) takeStep(ctx context.Context, q *queue) error {
 		r.observer.Step(r.step)
 	}
 	i := &r.interval
-	i.loss, i.norm, i.steps, i.tokens = i.loss+loss, i.norm+norm, i.steps+1, i.tokens+tokens
+	i.Loss, i.GradNorm, i.Steps = i.Loss+loss, i.GradNorm+norm, i.Steps+1
+	for name, m := range metrics {
+		sum := i.Metrics[name]
+		i.Metrics[name] = [2]float64{sum[0] + m[0], sum[1] + m[1]}
+	}
+	r.clock.tokens += tokens
 	return nil
 }
 
@@ -351,12 +355,13 @@ func (r *run) after(ctx context.Context) (stop bool, err error) {
 // log writes the line of the steps since the last one.
 func (r *run) log() error {
 	i := &r.interval
-	metrics := i.metrics.means()
-	now := time.Now()
-	l := record.Line{Kind: record.Train, Step: r.step, Loss: i.loss / float64(i.steps), LR: r.Rate.At(r.step, r.Steps), GradNorm: i.norm / float64(i.steps),
-		BitsPerToken: bits(metrics, i.loss/float64(i.steps)), Rows: r.rows, Tokens: r.tokens, TokensPerSecond: float64(i.tokens) / now.Sub(i.began).Seconds(),
+	metrics := tally(i.Metrics).means()
+	loss, steps := i.Loss/float64(i.Steps), float64(i.Steps)
+	l := record.Line{Kind: record.Train, Step: r.step, Loss: loss, LR: r.Rate.At(r.step, r.Steps), GradNorm: i.GradNorm / steps,
+		BitsPerToken: bits(metrics, loss), Rows: r.rows, Tokens: r.tokens, TokensPerSecond: float64(r.clock.tokens) / time.Since(r.clock.since).Seconds(),
 		Seconds: r.seconds(), Metrics: metrics}
-	r.interval = newInterval()
+	r.interval = checkpoint.Interval{Metrics: tally{}}
+	r.clock = clock{since: time.Now()}
 	return r.line(l)
 }
 
@@ -393,7 +398,7 @@ func (r *run) judge(ctx context.Context) (bool, error) {
 	if r.since++; better {
 		r.best, r.since = &checkpoint.Best{Step: r.step, Metric: string(r.Set.Manifest.Bound), Value: value}, 0
 	}
-	r.interval.began = time.Now()
+	r.clock = clock{since: time.Now()}
 	return better, r.line(record.Line{Kind: record.Eval, Step: r.step, Loss: value, BitsPerToken: value / math.Ln2, Rows: r.rows, Tokens: r.tokens,
 		Seconds: r.seconds(), Metrics: e.Metrics})
 }

@@ -31,7 +31,7 @@ func (r *run) save() error {
 		tensors.EMA = Tensors(m.Parameters, r.state.EMA)
 	}
 	err := r.Store.Save(checkpoint.Manifest{Step: r.step, Rows: r.rows, Tokens: r.tokens, Seed: r.Seed, Config: r.Names.Config, Artifacts: r.Names.Artifacts,
-		Best: r.best, WallSeconds: r.seconds(), CPUSeconds: cpuSeconds()}, tensors)
+		Best: r.best, Interval: &r.interval, WallSeconds: r.seconds(), CPUSeconds: cpuSeconds()}, tensors)
 	r.summary.Share.Checkpoints += r.seconds() - began
 	return err
 }
@@ -59,6 +59,9 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 		if err := readTensors(c, checkpoint.OptimizerFile, flat, part.into); err != nil {
 			return err
 		}
+	}
+	if i := c.Manifest.Interval; i != nil && i.Metrics != nil {
+		r.interval = *i
 	}
 	r.step, r.rows, r.tokens, r.best, r.before = c.Manifest.Step, c.Manifest.Rows, c.Manifest.Tokens, c.Manifest.Best, c.Manifest.WallSeconds
 	return nil

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
 )
 
 // control are the keys of the section train that may change when a run goes on: they do not change what it computes.
@@ -33,16 +34,15 @@ func binding(cfg *config.Config) map[string]any {
 	return out
 }
 
-// settle finds the seed of the run, and holds the settings against those that the run was begun with. A new run writes them
-// down.
-func (s *session) settle() error {
+// settle finds the seed of the run, and holds the settings against those that the run was begun with. A run without a
+// checkpoint is still a new one.
+func (s *session) settle() (err error) {
 	path := filepath.Join(s.cfg.Train.Run, ConfigFile)
+	_, _, none := checkpoint.Latest(s.cfg.Train.Run)
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if s.seed, err = s.firstSeed(); err != nil {
-			return err
-		}
-		return s.writeSettings(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(none, checkpoint.ErrNone) {
+		s.seed, err = s.firstSeed()
+		return err
 	}
 	if err != nil {
 		return err
@@ -98,8 +98,9 @@ func plainText(v any) string {
 	return string(text)
 }
 
-// writeSettings writes the settings of a new run, which `--config` reads, too.
-func (s *session) writeSettings(path string) error {
+// writeSettings writes the settings of the run, which `--config` reads, too.
+func (s *session) writeSettings() error {
+	path := filepath.Join(s.cfg.Train.Run, ConfigFile)
 	all := binding(s.cfg)
 	for key, v := range all {
 		var typed any

@@ -122,11 +122,13 @@ func (s *session) prepare(ctx context.Context, o host.Options) error {
 	if s.set, err = compose(s.cfg, s.denoiser, s.trainer, s.data.Train.Length()); err != nil {
 		return err
 	}
-	if err := s.set.Save(filepath.Join(s.cfg.Train.Run, ArtifactsDir)); err != nil {
+	if s.device, err = openDevice(ctx, s.cfg); err != nil {
 		return err
 	}
-	s.device, err = openDevice(ctx, s.cfg)
-	return err
+	if err := s.writeSettings(); err != nil {
+		return err
+	}
+	return s.set.Save(filepath.Join(s.cfg.Train.Run, ArtifactsDir))
 }
 
 // openDevice opens the runtime that the configuration names.

@@ -31,6 +31,7 @@ type Manifest struct {
 	Config      string            `json:"config_sha256"` // digest of the configuration
 	Artifacts   map[string]string `json:"artifacts"`     // digests by file name
 	Best        *Best             `json:"best"`          // nil before the first evaluation
+	Interval    *Interval         `json:"interval"`      // of the next line of metrics.jsonl, as far as it is done
 	WallSeconds float64           `json:"wall_seconds"`  // of training so far, earlier sessions of the run included
 	CPUSeconds  float64           `json:"cpu_seconds"`
 	Files       []File            `json:"files"`  // of the checkpoint, set by Save
@@ -42,6 +43,14 @@ type Best struct {
 	Step   int64   `json:"step"`
 	Metric string  `json:"metric"`
 	Value  float64 `json:"value"`
+}
+
+// Interval are the sums of the steps since the last line of metrics.jsonl.
+type Interval struct {
+	Loss     float64               `json:"loss"`
+	GradNorm float64               `json:"grad_norm"`
+	Steps    int64                 `json:"steps"`
+	Metrics  map[string][2]float64 `json:"metrics"` // sums and counts
 }
 
 // File is one file of a checkpoint.

@@ -1,0 +1,107 @@
+package train_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
+)
+
+func contains(text, part string) bool { return strings.Contains(text, part) }
+
+// TestDivergence: a learning rate far too high ends the run with the step, and the state before it is saved and finite.
+func TestDivergence(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	_, err := run(t, context.Background(), small(t, dir, "optimizer.lr=1e37", "optimizer.clip=0", "optimizer.warmup=0", "optimizer.schedule=constant")...)
+	wantError(t, err, "step ", "expected a finite number", "lower optimizer.lr")
+	c, _, err := checkpoint.Latest(dir)
+	must(t, err)
+	f, err := c.Open(checkpoint.ModelFile)
+	must(t, err)
+	defer func() { must(t, f.Close()) }()
+	for _, tensor := range f.Tensors() {
+		values, err := tensor.Float32s()
+		must(t, err)
+		for _, v := range values {
+			if v != v {
+				t.Fatalf("%s of the checkpoint of step %d holds NaN", tensor.Name, c.Manifest.Step)
+			}
+		}
+	}
+}
+
+// TestOtherSettings: a run does not go on with something else than it began with, and says what changed.
+func TestOtherSettings(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	settings := small(t, dir, "train.steps=5")
+	_, err := run(t, context.Background(), settings...)
+	must(t, err)
+	_, err = run(t, context.Background(), append(settings, "optimizer.lr=0.5", "network.hidden_size=32")...)
+	wantError(t, err, "was begun with other settings", "optimizer.lr: was 0.001, is 0.5", "network.hidden_size: was 16, is 32")
+	_, err = run(t, context.Background(), append(settings, "seed=12")...)
+	wantError(t, err, "was begun with seed 11, found 12")
+	_, err = run(t, context.Background(), append(settings, "train.keep=1", "train.log_every=1")...) // may change
+	must(t, err)
+}
+
+// TestDamagedCheckpoint: the one before is taken, and the summary says so.
+func TestDamagedCheckpoint(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	settings := small(t, dir)
+	_, err := run(t, context.Background(), settings...)
+	must(t, err)
+	want := outcomeOf(t, dir, 40)
+	path := filepath.Join(dir, "checkpoints", "step-40", checkpoint.ModelFile)
+	text, err := os.ReadFile(path)
+	must(t, err)
+	text[len(text)-1] ^= 1
+	must(t, os.WriteFile(path, text, 0o600))
+	out, err := run(t, context.Background(), settings...)
+	must(t, err)
+	if !contains(out, "was changed or damaged") {
+		t.Errorf("the summary does not name the damaged checkpoint:\n%s", out)
+	}
+	if got := outcomeOf(t, dir, 40); got.Files[checkpoint.ModelFile] != want.Files[checkpoint.ModelFile] {
+		t.Error("the run ended elsewhere after it went on from the checkpoint before")
+	}
+}
+
+// TestTwoRunsInOneDirectory: the second says who works there.
+func TestTwoRunsInOneDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	store, err := checkpoint.Open(dir, 1)
+	must(t, err)
+	defer func() { must(t, store.Close()) }()
+	_, err = run(t, context.Background(), small(t, dir)...)
+	wantError(t, err, dir)
+}
+
+// TestBadSettings: everything wrong is listed at once, before anything is written.
+func TestBadSettings(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	_, err := run(t, context.Background(), "train.run="+dir)
+	wantError(t, err, "data.train", "data.length")
+	_, err = run(t, context.Background(), "data.train=x.txt", "data.length=8")
+	wantError(t, err, "train.run: is empty")
+	settings := small(t, dir, "network.num_attention_heads=3")
+	_, err = run(t, context.Background(), settings...)
+	wantError(t, err, "num_attention_heads")
+	_, err = run(t, context.Background(), small(t, dir, "trainer.name=md5")...)
+	wantError(t, err, "trainer md5", "did you mean md4?")
+	_, err = run(t, context.Background(), small(t, filepath.Join(t.TempDir(), "other"), "trainer.scheduel=cosine")...)
+	wantError(t, err, "trainer.scheduel", "did you mean")
+}
+
+// TestBadData: lines that cannot be read are named with their file and number.
+func TestBadData(t *testing.T) {
+	settings := small(t, filepath.Join(t.TempDir(), "run"))
+	path := strings.TrimPrefix(settings[1], "data.train=")
+	text, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.WriteFile(path, append(text, "only one field\n"...), 0o600))
+	_, err = run(t, context.Background(), settings...)
+	wantError(t, err, "puzzles.csv:83")
+}
