@@ -39,7 +39,7 @@ func (c *checker) nodes(list []*Node, s *scope) {
 			}
 		}
 		for _, name := range n.Outputs {
-			c.write(s, name, "node "+n.Name)
+			c.write(s, name, fmt.Sprintf("node %q", n.Name))
 		}
 	}
 }
