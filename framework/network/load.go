@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/model/safetensors"
 )
 
@@ -28,23 +30,32 @@ func ParseConfig(name string, data []byte) (Config, error) {
 	return c, nil
 }
 
-// Load reads a network back from the config.json and model.safetensors of a model directory, to train on. Elements of any
-// float type become float32. The error lists every tensor that is missing, unexpected or of another shape.
+// Load reads the network of a model directory back, to train on: config.json and model.safetensors. Elements of any float
+// type become float32. The error lists every tensor that is missing, unexpected or of another shape.
 func Load(dir string) (Config, Values, error) {
-	name := filepath.Join(dir, configName)
-	data, err := os.ReadFile(name)
+	return load(dir, os.DirFS(dir).(fs.ReadFileFS).ReadFile)
+}
+
+// From is [Load] of an opened model, embedded ones included.
+func From(m *model.Model) (Config, Values, error) { return load(m.Name, m.ReadFile) }
+
+func load(name string, read func(file string) ([]byte, error)) (Config, Values, error) {
+	text, err := read(configName)
 	if err != nil {
-		return Config{}, nil, fmt.Errorf("model %s: %w", dir, err)
+		return Config{}, nil, fmt.Errorf("model %s: %w", name, err)
 	}
-	c, err := ParseConfig(name, data)
+	c, err := ParseConfig(filepath.Join(name, configName), text)
 	if err != nil {
 		return c, nil, err
 	}
-	f, err := safetensors.Open(filepath.Join(dir, parametersName))
+	parameters, err := read(parametersName)
 	if err != nil {
-		return c, nil, fmt.Errorf("model %s: %w; training on needs the parameters", dir, err)
+		return c, nil, fmt.Errorf("model %s: %w; training on needs the parameters", name, err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	f, err := safetensors.Parse(filepath.Join(name, parametersName), parameters)
+	if err != nil {
+		return c, nil, fmt.Errorf("model %s: %w; training on needs the parameters", name, err)
+	}
 	values, err := fromTensors(c, f.Tensors())
 	if err != nil {
 		return c, nil, fmt.Errorf("%s: %w", f.Name, err)

@@ -43,14 +43,7 @@ func WriteModelDir(dir string, m ModelDir) error {
 	if err != nil {
 		return fmt.Errorf("model %s: %w", dir, err)
 	}
-	err = replaceDir(dir, files, func(written string) error {
-		_, err := model.Open(written)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("model %s: %w", dir, err)
-	}
-	return nil
+	return model.WriteDir(dir, files)
 }
 
 // files are the contents by path.

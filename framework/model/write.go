@@ -1,4 +1,4 @@
-package network
+package model
 
 import (
 	"errors"
@@ -10,8 +10,29 @@ import (
 	"slices"
 )
 
-// replaceDir writes a directory whole or not at all: under another name beside dir, onto the disk, checked, then into place.
-// A directory that is there already is exchanged for it, unless it holds files that the new one lacks.
+// WriteDir writes a model directory from its files' contents by path, whole or not at all: under another name beside dir, onto
+// the disk, opened as a test, then into place. A directory that is there already is exchanged for it, unless it holds
+// files that the new one lacks: then nothing is changed.
+func WriteDir(dir string, files map[string][]byte) error {
+	err := replaceDir(dir, files, func(written string) error {
+		_, err := Open(written)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("model %s: %w", dir, err)
+	}
+	return nil
+}
+
+// ReadFile reads another file of the model, such as model.safetensors. The error of one that is not there is fs.ErrNotExist.
+func (m *Model) ReadFile(name string) ([]byte, error) {
+	if !fs.ValidPath(name) {
+		return nil, fmt.Errorf("model %s: %q is no path below it", m.Name, name)
+	}
+	return fs.ReadFile(m.folder, name)
+}
+
+// replaceDir is WriteDir with any check.
 func replaceDir(dir string, files map[string][]byte, check func(written string) error) error {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real

@@ -1,5 +1,5 @@
 //go:build !linux
 
-package network
+package model
 
 func exchange(a, b string) error { return exchangeByTurns(a, b) }
