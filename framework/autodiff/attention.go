@@ -89,12 +89,11 @@ const afterSoftmax = 3
 
 // probabilities [B, H, L, S] come from the forward node, or from a second one.
 func (c *vjp) probabilities() graph.Value {
-	node, y := c.node, c.y[0]
+	node := c.node
 	if c.o.Recompute {
 		in := append([]graph.Value{}, c.x...)
 		in[0] = c.after(in[0], c.dy[0])
-		y = c.Op("Attention", node.Attributes, in...)
-		node = c.Producer(y)
+		node = c.Producer(c.Op("Attention", node.Attributes, in...))
 	}
 	if len(node.Outputs) < 4 || node.Outputs[3] == "" {
 		node.Attributes = append(without(node.Attributes, "qk_matmul_output_mode"), graph.Int("qk_matmul_output_mode", afterSoftmax))

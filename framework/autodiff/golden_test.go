@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // golden is one case of testdata/golden.py.
 type golden struct {
 	Op, Name   string
-	Opset      int64
+	Opsets     []int64 // that have this form of the operator
 	Attributes map[string]any
 	Inputs     []*goldenInput // nil where left out
 	Outputs    int
@@ -84,8 +84,8 @@ func (g golden) attributes() []*graph.Attribute {
 }
 
 // build writes the case's operator and the gradients of sum(output * cotangent).
-func (g golden) build(dynamic bool, o autodiff.Options) (*graph.Model, map[string]*graph.Tensor, error) {
-	b := graph.NewBuilder(g.Op, g.Opset)
+func (g golden) build(opset int64, dynamic bool, o autodiff.Options) (*graph.Model, map[string]*graph.Tensor, error) {
+	b := graph.NewBuilder(g.Op, opset)
 	feeds := map[string]*graph.Tensor{}
 	in, wrt, outputs := make([]graph.Value, len(g.Inputs)), []graph.Value(nil), []graph.Output(nil)
 	for i, x := range g.Inputs {
@@ -147,17 +147,15 @@ func TestRules(t *testing.T) {
 	load(t, "golden.json.gz", &cases)
 	worst := map[string]float64{}
 	for _, g := range cases {
-		for _, dynamic := range []bool{false, true}[:1+btoi(g.Dynamic)] {
-			for _, o := range []autodiff.Options{{}, {Kernels: true, Recompute: true}, {Fused: true}} {
-				name := fmt.Sprintf("%s %s dynamic=%t kernels=%t fused=%t", g.Op, g.Name, dynamic, o.Kernels, o.Fused)
-				m, feeds, err := g.build(dynamic, o)
-				if err != nil {
-					t.Errorf("%s: %v", name, err)
-					continue
-				}
-				if e, seen := g.check(t, name, m, feeds), worst[g.Op]; !(e <= seen) || seen == 0 {
-					worst[g.Op] = e
-				}
+		for _, f := range g.forms() {
+			name := fmt.Sprintf("%s %s %+v", g.Op, g.Name, f)
+			m, feeds, err := g.build(f.opset, f.dynamic, f.Options)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			if e, seen := g.check(t, name, m, feeds), worst[g.Op]; !(e <= seen) || seen == 0 {
+				worst[g.Op] = e
 			}
 		}
 	}
@@ -172,11 +170,29 @@ func TestRules(t *testing.T) {
 	t.Logf("worst relative error of %d operators:\n%s", len(lines), strings.Join(lines, "\n"))
 }
 
-func btoi(b bool) int {
-	if b {
-		return 1
+// form is one way of building a case.
+type form struct {
+	opset   int64
+	dynamic bool
+	autodiff.Options
+}
+
+func (g golden) forms() []form {
+	out := []form{}
+	for _, opset := range g.Opsets {
+		out = append(out, form{opset: opset})
 	}
-	return 0
+	last := g.Opsets[len(g.Opsets)-1]
+	others := []autodiff.Options{{Kernels: true, Recompute: true}, {Fused: true}}
+	for _, o := range others {
+		out = append(out, form{opset: last, Options: o})
+	}
+	if g.Dynamic {
+		for _, o := range append(others, autodiff.Options{}) {
+			out = append(out, form{last, true, o})
+		}
+	}
+	return out
 }
 
 // check runs the gradients and returns the worst error of any run.

@@ -92,11 +92,16 @@ func (c *vjp) recompute(v, d graph.Value, depth int) graph.Value {
 	case "MatMul", "com.microsoft.FusedMatMul":
 		in[0] = c.after(in[0], d)
 	case "Softmax", "Add", "Sub", "Mul", "Div", "Where", "Cast":
-		root := slices.IndexFunc(in, func(v graph.Value) bool { return v.Rank() == in[0].Rank() && c.leadsToProduct(v, depth+1) })
-		if root < 0 {
-			return graph.Value{}
+		found := false
+		for i := range in {
+			if c.leadsToProduct(in[i], depth+1) {
+				if in[i] = c.recompute(in[i], d, depth+1); !in[i].Given() {
+					return graph.Value{}
+				}
+				found = true
+			}
 		}
-		if in[root] = c.recompute(in[root], d, depth+1); !in[root].Given() {
+		if !found {
 			return graph.Value{}
 		}
 	default:

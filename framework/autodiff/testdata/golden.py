@@ -43,8 +43,8 @@ def away(*shape):
     return In((a + np.sign(a) * 0.1).astype("f4"), "grad")
 
 
-def case(op, inputs, f, name="", opset=20, dynamic=True, **attributes):
-    """f gets one float64 (or other) tensor an input, None where it is left out, and returns the output or a list of them."""
+def case(op, inputs, f, name="", since=17, until=23, dynamic=True, **attributes):
+    """since and until are the opsets that have this form. f gets one float64 (or other) tensor an input, None where it is left out, and returns the output or a list of them."""
     tensors = []
     for i in inputs:
         if i is None:
@@ -66,7 +66,7 @@ def case(op, inputs, f, name="", opset=20, dynamic=True, **attributes):
             g = t.grad if t.grad is not None else torch.zeros_like(t)
             e["grad"] = b64(g.numpy().astype("f4"))
         ins.append(e)
-    CASES.append({"op": op, "name": name, "opset": opset, "attributes": attributes, "inputs": ins, "outputs": len(ys), "dynamic": dynamic,
+    CASES.append({"op": op, "name": name, "opsets": [v for v in (17, 18, 20, 23) if since <= v <= until], "attributes": attributes, "inputs": ins, "outputs": len(ys), "dynamic": dynamic,
                   "cotangents": [None if c is None else b64(c) for c in cots], "shapes": [None if c is None else list(c.shape) for c in cots]})
 
 
@@ -88,7 +88,7 @@ case("Max", [x(2, 3), x(3), x(2, 1)], lambda a, b, c: torch.maximum(torch.maximu
 case("Min", [x(2, 3), x(2, 1)], torch.minimum)
 for op, f in {"Neg": torch.neg, "Exp": torch.exp, "Sin": torch.sin, "Cos": torch.cos, "Erf": torch.erf, "Tanh": torch.tanh, "Sigmoid": torch.sigmoid,
               "Softplus": F.softplus, "Identity": lambda v: v * 1, "mdm.Silu": F.silu, "Gelu": F.gelu, "Atan": torch.atan, "Mish": F.mish, "Softsign": F.softsign}.items():
-    case(op, [x(3, 5)], f)
+    case(op, [x(3, 5)], f, since={"Gelu": 20, "Mish": 18}.get(op, 17))
 for op, f in {"Abs": torch.abs, "Relu": F.relu, "LeakyRelu": lambda v: F.leaky_relu(v, 0.01), "Elu": F.elu, "Reciprocal": torch.reciprocal, "HardSwish": F.hardswish}.items():
     case(op, [away(3, 5)], f)
 case("HardSigmoid", [x(3, 5)], lambda v: torch.clamp(0.2 * v + 0.5, 0, 1))
@@ -97,7 +97,7 @@ case("LeakyRelu", [away(3, 5)], lambda v: F.leaky_relu(v, 0.3), "alpha", alpha=0
 case("Elu", [away(3, 5)], lambda v: F.elu(v, 0.5), "alpha", alpha=0.5)
 case("Log", [x(3, 5, low=0.2, high=3)], torch.log)
 case("Sqrt", [x(3, 5, low=0.2, high=3)], torch.sqrt)
-case("Gelu", [x(3, 5)], lambda v: F.gelu(v, approximate="tanh"), "tanh", approximate="tanh")
+case("Gelu", [x(3, 5)], lambda v: F.gelu(v, approximate="tanh"), "tanh", since=20, approximate="tanh")
 case("com.microsoft.QuickGelu", [x(3, 5)], lambda v: v * torch.sigmoid(1.702 * v))
 case("com.microsoft.QuickGelu", [x(3, 5)], F.silu, "alpha", alpha=1.0)
 case("com.microsoft.FastGelu", [x(3, 5)], lambda v: F.gelu(v, approximate="tanh"))
@@ -147,12 +147,12 @@ for eq, s in {"bij,bjk->bik": [(2, 3, 4), (2, 4, 5)], "bhld,bhmd->bhlm": [(2, 2,
 ln = lambda v, w, b=None, e=1e-5: F.layer_norm(v, (v.shape[-1],), w, b, e)
 case("LayerNormalization", [x(4, 6), x(6), x(6)], ln, axis=-1)
 case("LayerNormalization", [x(2, 3, 6), x(6), x(6)], ln, "three dimensions", axis=2)
-case("LayerNormalization", [x(2, 3, 6), x(6)], ln, "no bias, epsilon", opset=17, epsilon=1e-5)
+case("LayerNormalization", [x(2, 3, 6), x(6)], ln, "no bias, epsilon", epsilon=1e-5)
 case("LayerNormalization", [x(2, 3, 4), x(3, 4), x(3, 4)], lambda v, w, b: F.layer_norm(v, (3, 4), w, b), "two axes", axis=1, dynamic=False)
 rms = lambda v, w, e=1e-5: v * torch.rsqrt((v * v).mean(-1, keepdim=True) + e) * w
 case("SimplifiedLayerNormalization", [x(2, 3, 6), x(6)], rms, axis=-1, epsilon=1e-5)
-case("SimplifiedLayerNormalization", [x(2, 3, 6), x(6)], lambda v, w: rms(v, w, 0.1), "epsilon", opset=17, axis=-1, epsilon=0.1)
-case("RMSNormalization", [x(2, 3, 6), x(6)], rms, opset=23, axis=-1, epsilon=1e-5)
+case("SimplifiedLayerNormalization", [x(2, 3, 6), x(6)], lambda v, w: rms(v, w, 0.1), "epsilon", axis=-1, epsilon=0.1)
+case("RMSNormalization", [x(2, 3, 6), x(6)], rms, since=23, axis=-1, epsilon=1e-5)
 
 # softmax and loss
 for op, f in {"Softmax": torch.softmax, "LogSoftmax": torch.log_softmax}.items():
@@ -173,17 +173,18 @@ R = {"ReduceSum": torch.sum, "ReduceMean": torch.mean, "ReduceMax": torch.amax, 
      "ReduceLogSumExp": torch.logsumexp, "ReduceLogSum": lambda v, d, keepdim: v.sum(d, keepdim=keepdim).log()}
 for op, f in R.items():
     pos = {"low": 0.3, "high": 2} if op == "ReduceLogSum" else {}
-    case(op, [x(2, 3, 4, **pos), const([1])], lambda v, a: f(v, [1], keepdim=True), "kept")
-    case(op, [x(2, 3, 4, **pos), const([-1, 0])], lambda v, a: f(v, [0, 2], keepdim=False), "two axes", keepdims=0)
+    since = 17 if op == "ReduceSum" else 18
+    case(op, [x(2, 3, 4, **pos), const([1])], lambda v, a: f(v, [1], keepdim=True), "kept", since=since)
+    case(op, [x(2, 3, 4, **pos), const([-1, 0])], lambda v, a: f(v, [0, 2], keepdim=False), "two axes", since=since, keepdims=0)
     case(op, [x(2, 3, 4, **pos)], lambda v: f(v, [0, 1, 2], keepdim=False), "all", keepdims=0)
     if op != "ReduceSum":
-        case(op, [x(2, 3, 4, **pos)], lambda v: f(v, [2], keepdim=False), "opset 17", opset=17, axes=[2], keepdims=0)
+        case(op, [x(2, 3, 4, **pos)], lambda v: f(v, [2], keepdim=False), "axes as attribute", until=17, axes=[2], keepdims=0)
 case("ReduceSum", [x(2, 3), const([])], lambda v, a: v * 1, "over nothing", noop_with_empty_axes=1)
 case("ReduceSum", [x(2, 3, 4), fed(np.int64([0, 2]))], lambda v, a: v.sum([0, 2], keepdim=True), "axes at the run", keepdims=1)
-case("ReduceMax", [In(np.float32([[1, 3, 3], [2, 2, 2]]), "grad"), const([1])], lambda v, a: torch.amax(v, 1, keepdim=True), "ties")
-case("ReduceL2", [In(np.float32([[0, 0], [3, 4]]), "grad"), const([1])], lambda v, a: torch.linalg.vector_norm(v, 2, 1, keepdim=True), "zero")
+case("ReduceMax", [In(np.float32([[1, 3, 3], [2, 2, 2]]), "grad"), const([1])], lambda v, a: torch.amax(v, 1, keepdim=True), "ties", since=18)
+case("ReduceL2", [In(np.float32([[0, 0], [3, 4]]), "grad"), const([1])], lambda v, a: torch.linalg.vector_norm(v, 2, 1, keepdim=True), "zero", since=18)
 for name, v in {"": rng.uniform(0.5, 2, (3, 4)), "a zero": [[1, 0, 2], [3, 4, 5]], "two zeros": [[0, 0, 2], [0, 4, 5]]}.items():
-    case("ReduceProd", [In(np.float32(v), "grad"), const([1])], lambda v, a: v.prod(1, keepdim=True), name)
+    case("ReduceProd", [In(np.float32(v), "grad"), const([1])], lambda v, a: v.prod(1, keepdim=True), name, since=18)
 case("ReduceProd", [x(2, 3)], lambda v: v.prod(), "all", keepdims=0)
 
 # picking
@@ -243,11 +244,11 @@ case("Tile", [x(2, 3), fed(np.int64([1, 2]))], lambda v, r: v.repeat(1, 2), "at 
 case("Concat", [x(2, 3), x(2, 1), x(2, 4)], lambda *v: torch.cat(v, 1), axis=1)
 case("Concat", [x(2, 3), x(1, 3)], lambda *v: torch.cat(v, 0), "negative axis", axis=-2)
 case("Split", [x(2, 6), const([1, 3, 2])], lambda v, s: v.split([1, 3, 2], 1), axis=1)
-case("Split", [x(6, 2)], lambda v: v.split(3, 0), "even", num_outputs=2, dynamic=False)
+case("Split", [x(6, 2)], lambda v: v.split(3, 0), "even", since=18, num_outputs=2, dynamic=False)
 case("Split", [x(2, 6), const([1, 3, 2])], lambda v, s: [v.split([1, 3, 2], 1)[0], None, v.split([1, 3, 2], 1)[2]], "one part unused", axis=1)
 case("Pad", [x(2, 3), const([1, 0, 2, 1])], lambda v, p: F.pad(v, (0, 1, 1, 2)))
 case("Pad", [x(2, 3), const([1, -1, 2, 1]), x()], lambda v, p, c: torch.cat([c.expand(1, 3), torch.cat([v[:, 1:], c.expand(2, 1)], 1), c.expand(2, 3)], 0), "value, negative")
-case("Pad", [x(2, 3, 4), const([1, 2]), None, const([1])], lambda v, p, *_: F.pad(v, (0, 0, 1, 2)), "axes")
+case("Pad", [x(2, 3, 4), const([1, 2]), None, const([1])], lambda v, p, *_: F.pad(v, (0, 0, 1, 2)), "axes", since=18)
 case("Trilu", [x(4, 5)], torch.triu)
 case("Trilu", [x(2, 4, 4), const(1)], lambda v, k: torch.tril(v, 1), "lower", upper=0)
 case("CumSum", [x(3, 4), const(1)], lambda v, a: v.cumsum(1))
@@ -264,9 +265,9 @@ def rope(v, c, s):
 
 angle = rng.uniform(0, 3, (3, 2)).astype("f4")
 cosine, sine = np.cos(angle), np.sin(angle)
-case("RotaryEmbedding", [x(2, 2, 3, 4), fed(np.stack([cosine] * 2)), fed(np.stack([sine] * 2))], lambda v, c, s: rope(v, c[:, None], s[:, None]), opset=23)
+case("RotaryEmbedding", [x(2, 2, 3, 4), fed(np.stack([cosine] * 2)), fed(np.stack([sine] * 2))], lambda v, c, s: rope(v, c[:, None], s[:, None]), since=23)
 case("RotaryEmbedding", [x(2, 3, 8), fed(cosine), fed(sine), fed(np.int64([[0, 1, 2], [2, 0, 1]]))],
-     lambda v, c, s, p: rope(v.reshape(2, 3, 2, 4).transpose(1, 2), c[p][:, None], s[p][:, None]).transpose(1, 2).reshape(2, 3, 8), "positions", opset=23, num_heads=2)
+     lambda v, c, s, p: rope(v.reshape(2, 3, 2, 4).transpose(1, 2), c[p][:, None], s[p][:, None]).transpose(1, 2).reshape(2, 3, 8), "positions", since=23, num_heads=2)
 case("com.microsoft.RotaryEmbedding", [x(2, 2, 3, 4), fed(np.int64([[0, 1, 2], [2, 0, 1]])), fed(cosine), fed(sine)],
      lambda v, p, c, s: rope(v, c[p][:, None], s[p][:, None]), dynamic=False)
 
@@ -282,15 +283,15 @@ def attend(q, k, v, m=None, scale=None, causal=False):
     return torch.softmax(s, -1) @ v
 
 
-case("Attention", [x(2, 2, 3, 4), x(2, 2, 5, 4), x(2, 2, 5, 4)], attend, opset=23, dynamic=False)
-case("Attention", [x(2, 2, 3, 4), x(2, 2, 5, 4), x(2, 2, 5, 6)], lambda q, k, v: attend(q, k, v, scale=0.3), "scale, wide values", opset=23, scale=0.3, dynamic=False)
-case("Attention", [x(2, 4, 3, 4), x(2, 2, 5, 4), x(2, 2, 5, 4), x(2, 1, 3, 5)], attend, "groups, bias", opset=23, dynamic=False)
+case("Attention", [x(2, 2, 3, 4), x(2, 2, 5, 4), x(2, 2, 5, 4)], attend, since=23, dynamic=False)
+case("Attention", [x(2, 2, 3, 4), x(2, 2, 5, 4), x(2, 2, 5, 6)], lambda q, k, v: attend(q, k, v, scale=0.3), "scale, wide values", since=23, scale=0.3, dynamic=False)
+case("Attention", [x(2, 4, 3, 4), x(2, 2, 5, 4), x(2, 2, 5, 4), x(2, 1, 3, 5)], attend, "groups, bias", since=23, dynamic=False)
 keep = rng.random((2, 1, 1, 5)) < 0.6
 keep[..., 0] = True
-case("Attention", [x(2, 2, 3, 4), x(2, 2, 5, 4), x(2, 2, 5, 4), fed(np.broadcast_to(keep, (2, 1, 3, 5)).copy())], attend, "mask", opset=23, dynamic=False)
-case("Attention", [x(2, 2, 4, 4), x(2, 2, 4, 4), x(2, 2, 4, 4)], lambda q, k, v: attend(q, k, v, causal=True), "causal", opset=23, is_causal=1, dynamic=False)
+case("Attention", [x(2, 2, 3, 4), x(2, 2, 5, 4), x(2, 2, 5, 4), fed(np.broadcast_to(keep, (2, 1, 3, 5)).copy())], attend, "mask", since=23, dynamic=False)
+case("Attention", [x(2, 2, 4, 4), x(2, 2, 4, 4), x(2, 2, 4, 4)], lambda q, k, v: attend(q, k, v, causal=True), "causal", since=23, is_causal=1, dynamic=False)
 H = lambda v: v.reshape(2, v.shape[1], 2, -1).transpose(1, 2)
-case("Attention", [x(2, 3, 8), x(2, 5, 8), x(2, 5, 8)], lambda q, k, v: attend(H(q), H(k), H(v)).transpose(1, 2).reshape(2, 3, 8), "three dimensions", opset=23,
+case("Attention", [x(2, 3, 8), x(2, 5, 8), x(2, 5, 8)], lambda q, k, v: attend(H(q), H(k), H(v)).transpose(1, 2).reshape(2, 3, 8), "three dimensions", since=23,
      q_num_heads=2, kv_num_heads=2, dynamic=False)
 
 print(json.dumps(CASES, separators=(",", ":")))
