@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/training/artifact"
 	"github.com/mdmhost/mdmhost/framework/training/data"
@@ -28,13 +29,52 @@ const evaluationStep = 1 << 40
 
 // evaluate runs the evaluation graph over the first rows of a set.
 func evaluate(ctx context.Context, p *onnx.Program, m *artifact.Manifest, set *data.Dataset, rows int, seed uint64) (*Evaluation, error) {
-	rows = min(rows, set.Rows())
+	e := &Evaluator{program: p, manifest: m}
+	return e.Evaluate(ctx, &data.Loader{Data: set, Order: data.Once, Seed: seed}, Draw{Rows: min(rows, set.Rows()), Seed: seed})
+}
+
+// Evaluator runs an evaluation graph over rows. It is used by one goroutine at a time.
+type Evaluator struct {
+	program  *onnx.Program
+	manifest *artifact.Manifest
+}
+
+// NewEvaluator loads the evaluation graph of a set whose networks hold their weights themselves ([artifact.ComposeEval]) into
+// the device. dir is the folder of weights in other files. Close frees it.
+func NewEvaluator(ctx context.Context, d *onnx.Device, s *artifact.Set, dir string) (*Evaluator, error) {
+	m := &s.Manifest
+	if m.Size()+m.Still() > 0 {
+		all := slices.Concat(m.Parameters, m.Frozen)
+		return nil, fmt.Errorf("evaluation graph: it has the parameter %s, and no values of it; expected networks that hold their weights", all[0].Name)
+	}
+	p, err := d.NewProgram(ctx, onnx.Model{Name: "eval_model", Data: s.Eval.Encode(), Dir: dir}, onnx.ProgramOptions{Outputs: results(s.Eval)})
+	if err != nil {
+		return nil, err
+	}
+	return &Evaluator{program: p, manifest: m}, nil
+}
+
+// Close frees the graph.
+func (e *Evaluator) Close() error { return e.program.Close() }
+
+// Draw says which rows are evaluated, and under which noise.
+type Draw struct {
+	Rows   int // the first of the source; times are stratified over them
+	Seed   uint64
+	Number int64          // draws of different numbers are independent
+	Done   func(rows int) // is told how many rows are done, now and then; or nil
+}
+
+// Evaluate runs the graph over the rows of a draw. A row's number depends on the draw and on its place among the rows, not on
+// its neighbours.
+func (e *Evaluator) Evaluate(ctx context.Context, from Source, d Draw) (*Evaluation, error) {
+	p, m, rows := e.program, e.manifest, d.Rows
 	feed, err := p.NewFeed()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = feed.Close() }()
-	inputs, err := newFeeding(feed, m, m.Eval, m.EvalRows, &data.Loader{Data: set, Order: data.Once, Seed: seed}, seed)
+	inputs, err := newFeeding(feed, m, m.Eval, m.EvalRows, from, d.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +90,10 @@ func evaluate(ctx context.Context, p *onnx.Program, m *artifact.Manifest, set *d
 	if err != nil {
 		return nil, err
 	}
-	e := &Evaluation{Kind: m.Bound}
+	out := &Evaluation{Kind: m.Bound}
 	sums := tally{}
 	for at := 0; at < rows; at += m.EvalRows {
-		n, _, err := inputs.fill(pass{position: int64(at), step: evaluationStep, row: at, batch: rows, done: 1})
+		n, _, err := inputs.fill(pass{position: int64(at), step: evaluationStep + d.Number, row: at, batch: rows, done: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -65,13 +105,16 @@ func evaluate(ctx context.Context, p *onnx.Program, m *artifact.Manifest, set *d
 			if math.IsNaN(nats) {
 				return nil, fmt.Errorf("evaluation: the bound of row %d is not a number; expected nats, the parameters may have diverged", at+i)
 			}
-			e.PerRow, e.Counts = append(e.PerRow, nats), append(e.Counts, int64(count[i]))
+			out.PerRow, out.Counts = append(out.PerRow, nats), append(out.Counts, int64(count[i]))
 		}
 		sums.add(&f)
+		if d.Done != nil {
+			d.Done(min(at+m.EvalRows, rows))
+		}
 	}
-	e.Metrics = sums.means()
-	e.total()
-	return e, nil
+	out.Metrics = sums.means()
+	out.total()
+	return out, nil
 }
 
 // total adds the rows up.

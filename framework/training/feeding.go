@@ -27,9 +27,14 @@ type pass struct {
 	done     float32 // share of the run
 }
 
+// Source fills batches with the rows from a position on; what is left of the batch gets rows of length 0. A [data.Loader] is one.
+type Source interface {
+	Fill(b *data.Batch, position int64) (rows int, err error)
+}
+
 // feeding fills the inputs of one feed: rows of data and the noise of each, by the inputs' kinds.
 type feeding struct {
-	loader *data.Loader
+	source Source
 	rows   data.Batch
 	real   []int64 // attention_mask, or nil
 	length int
@@ -38,8 +43,8 @@ type feeding struct {
 }
 
 // newFeeding looks the buffers of the named inputs up. seed is that of the noise.
-func newFeeding(b buffers, m *artifact.Manifest, names []string, rows int, loader *data.Loader, seed uint64) (*feeding, error) {
-	f := &feeding{loader: loader, length: m.Length, rows: data.Batch{
+func newFeeding(b buffers, m *artifact.Manifest, names []string, rows int, source Source, seed uint64) (*feeding, error) {
+	f := &feeding{source: source, length: m.Length, rows: data.Batch{
 		Tokens: make([]int64, rows*m.Length), Lengths: make([]int64, rows), Free: make([]bool, rows*m.Length)}}
 	for _, name := range names {
 		i := slices.IndexFunc(m.Inputs, func(in artifact.Input) bool { return in.Name == name })
@@ -118,7 +123,7 @@ func rankFree(ranks []int64, free []bool, order []int) {
 
 // fill fills the inputs for a pass and returns the number of rows and of free tokens in it.
 func (f *feeding) fill(p pass) (rows int, tokens int64, err error) {
-	if rows, err = f.loader.Fill(&f.rows, p.position); err != nil {
+	if rows, err = f.source.Fill(&f.rows, p.position); err != nil {
 		return 0, 0, err
 	}
 	for _, fill := range f.noise {

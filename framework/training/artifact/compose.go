@@ -38,6 +38,23 @@ type Set struct {
 	Manifest                  Manifest
 }
 
+// ComposeEval makes the evaluation graph alone, for a model that is measured and not trained: the set's other graphs are nil.
+// Networks without parameters of their own, whose weights are constants of the graph, are fine here. Reply.Training, Rows, Adam
+// and Autodiff are not looked at.
+func ComposeEval(c Composition) (*Set, error) {
+	k := &composer{Composition: c, names: map[string]map[string]string{}}
+	if err := k.collect(); err != nil {
+		return nil, err
+	}
+	s := &Set{}
+	var err error
+	if s.Eval, err = k.eval(); err != nil {
+		return nil, err
+	}
+	s.Manifest = k.manifest(s)
+	return s, nil
+}
+
 // Frozen is the vector of the parameters that are not trained, an input of the training and evaluation graphs where there are any.
 const Frozen = "frozen"
 
@@ -54,6 +71,9 @@ func Compose(c Composition) (*Set, error) {
 	k := &composer{Composition: c, names: map[string]map[string]string{}}
 	if err := k.collect(); err != nil {
 		return nil, err
+	}
+	if k.size == 0 {
+		return nil, fmt.Errorf("trainer: every network is frozen and it has no parameters of its own; expected something to train")
 	}
 	s := &Set{}
 	var err error
@@ -117,13 +137,8 @@ func (k *composer) collect() error {
 	if k.size, err = lay(k.trained); err != nil {
 		return err
 	}
-	if k.still, err = lay(k.frozen); err != nil {
-		return err
-	}
-	if k.size == 0 {
-		return fmt.Errorf("trainer: every network is frozen and it has no parameters of its own; expected something to train")
-	}
-	return nil
+	k.still, err = lay(k.frozen)
+	return err
 }
 
 func (k *composer) add(p Parameter, frozen bool) {
@@ -167,8 +182,11 @@ func (k *composer) expand(b *graph.Builder, file []byte, rows int) (outputs map[
 	if err != nil {
 		return nil, flat, err
 	}
-	flat = b.Input(Params, graph.Float32, graph.Known(k.size))
-	tensors := split(b, flat, k.trained)
+	tensors := map[string]graph.Value{}
+	if k.size > 0 {
+		flat = b.Input(Params, graph.Float32, graph.Known(k.size))
+		tensors = split(b, flat, k.trained)
+	}
 	if k.still > 0 {
 		still := b.Input(Frozen, graph.Float32, graph.Known(k.still))
 		maps.Copy(tensors, split(b, still, k.frozen))

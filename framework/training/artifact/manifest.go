@@ -57,16 +57,19 @@ const (
 func (k *composer) manifest(s *Set) Manifest {
 	m := Manifest{Format: manifestFormat, Version: manifestVersion, Rows: k.Rows, EvalRows: k.EvalRows, Length: k.Length,
 		Parameters: k.trained, Frozen: k.frozen, Bound: k.Reply.Spec.Bound, Adam: k.Adam}
-	feeds := func(g *graph.Graph) []string {
+	feeds := func(m *graph.Model) []string {
 		var out []string
-		for _, v := range g.Feeds() {
+		for _, v := range m.Graph.Feeds() {
 			if v.Name != Params && v.Name != Frozen {
 				out = append(out, v.Name)
 			}
 		}
 		return out
 	}
-	m.Training, m.Eval = feeds(s.Training.Graph), feeds(s.Eval.Graph)
+	m.Eval, m.EvalMetric = feeds(s.Eval), metrics(s.Eval.Graph)
+	if s.Training != nil {
+		m.Training, m.Metrics = feeds(s.Training), metrics(s.Training.Graph)
+	}
 	for _, in := range k.Reply.Spec.Inputs {
 		if !slices.Contains(m.Training, in.Name) && !slices.Contains(m.Eval, in.Name) {
 			continue
@@ -77,7 +80,6 @@ func (k *composer) manifest(s *Set) Manifest {
 		}
 		m.Inputs = append(m.Inputs, Input{Name: in.Name, Kind: string(in.Kind), Shape: shape, Sampler: string(in.Sampler), Eps: in.Eps})
 	}
-	m.Metrics, m.EvalMetric = metrics(s.Training.Graph), metrics(s.Eval.Graph)
 	return m
 }
 
