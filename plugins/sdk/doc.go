@@ -11,5 +11,6 @@
 //	}
 //
 // Options is a plain struct with tags, see package options. [NewPlanner] makes the same planner as a value that runs in
-// process; [NewSampler] and [ServeSampler] do for samplers what their namesakes do for planners.
+// process; [NewSampler] and [ServeSampler] do for samplers what their namesakes do for planners. A trainer is a graph, see
+// package trainer: [ServeTrainer], [NewTrainer].
 package sdk

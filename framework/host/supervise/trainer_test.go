@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -221,4 +223,30 @@ func TestATrainerThatPrintsIsHeard(t *testing.T) {
 func TestAPlannerIsNoTrainer(t *testing.T) {
 	_, err := launch(t, supervise.Spec{Kind: sampling.KindTrainer, Name: "calm"})
 	check(t, err, sampling.UnsupportedProtocol, "trainer calm: UNSUPPORTED_PROTOCOL: *")
+}
+
+// TestSomebodysTrainer builds the example as its author would, in its own module, and asks it for graphs.
+func TestSomebodysTrainer(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "focal-trainer")
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Dir = filepath.Join("..", "..", "..", "plugins", "examples", "focal-trainer")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	p, err := launch(t, supervise.Spec{Kind: sampling.KindTrainer, Path: binary, Name: "./focal-trainer"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := trainingTask()
+	task.Options = []byte(`{"gamma": 1}`)
+	reply, err := p.Trainer().Build(t.Context(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reply.Summary != "focal MD4, gamma 1" || reply.Spec.Bound != spec.Bound {
+		t.Errorf("summary %q, bound %q", reply.Summary, reply.Spec.Bound)
+	}
+	task.Options = []byte(`{"gama": 1}`)
+	_, err = p.Trainer().Build(t.Context(), task)
+	check(t, err, sampling.InvalidConfig, "trainer ./focal-trainer: INVALID_CONFIG: option gama: unknown; did you mean gamma?; *")
 }

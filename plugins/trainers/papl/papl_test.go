@@ -17,7 +17,7 @@ import (
 
 func device(t *testing.T) *onnx.Device {
 	t.Helper()
-	d, err := onnx.OpenDevice(t.Context(), onnx.Options{Threads: 1})
+	d, err := onnx.OpenDevice(t.Context(), onnx.Options{Threads: 1, Kernels: onnx.KernelsStandard})
 	if err != nil {
 		t.Fatal(err)
 	}
