@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/network"
 	"github.com/mdmhost/mdmhost/framework/training/artifact"
@@ -18,11 +19,13 @@ type denoiser struct {
 	values  network.Values // where a new run begins
 	special network.Special
 	v       int // width of the logits
+	opset   int64
+	beyond  []int32 // ids that are no token, besides the special ones
 }
 
 // openDenoiser makes a new network for the data, or loads the one of train.from.
 func openDenoiser(cfg *config.Config, d *data.Data, seed uint64) (*denoiser, error) {
-	out := &denoiser{special: network.SpecialOf(d.Vocabulary)}
+	out := &denoiser{opset: graph.DefaultOpset, special: network.SpecialOf(d.Vocabulary)}
 	if out.special.Mask < 0 {
 		return nil, fmt.Errorf("data.tokenizer: has no one mask token such as [MASK]; expected one, which stands for what is to be written")
 	}

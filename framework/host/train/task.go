@@ -10,7 +10,6 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/autodiff"
 	"github.com/mdmhost/mdmhost/framework/diffusion"
-	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/network"
@@ -41,7 +40,7 @@ func ask(ctx context.Context, cfg *config.Config, o host.Options, d *denoiser) (
 	if t.options, err = cfg.TrainerOptions(t.description.OptionsSchema); err != nil {
 		return nil, err
 	}
-	t.task = spec.Task{V: d.v, MaskID: int64(d.special.Mask), PadID: int64(d.special.Pad), Suppressed: suppressed(d), Denoiser: d.Signature(), Opset: graph.DefaultOpset}
+	t.task = spec.Task{V: d.v, MaskID: int64(d.special.Mask), PadID: int64(d.special.Pad), Suppressed: suppressed(d), Denoiser: d.Signature(), Opset: d.opset}
 	if t.task.Options, err = json.Marshal(t.options); err != nil {
 		return nil, err
 	}
@@ -51,10 +50,10 @@ func ask(ctx context.Context, cfg *config.Config, o host.Options, d *denoiser) (
 	return t, plugin.End(ctx)
 }
 
-// suppressed are the ids that no position can turn out to be: the mask, padding, and the tokens around a record.
+// suppressed are the ids that no position can turn out to be: the mask, padding, and what is no token.
 func suppressed(d *denoiser) []int64 {
 	var out []int64
-	for _, id := range []int32{d.special.Mask, d.special.Pad} {
+	for _, id := range append([]int32{d.special.Mask, d.special.Pad}, d.beyond...) {
 		if id >= 0 {
 			out = append(out, int64(id))
 		}
