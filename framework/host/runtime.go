@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
@@ -10,10 +9,7 @@ import (
 // openRuntime opens the denoiser in the runtime that the configuration names.
 func (h *Host) openRuntime(ctx context.Context) error {
 	r, m := h.cfg.Runtime, h.model
-	source := onnx.Model{Name: m.Name, Data: m.ONNX, MaskID: m.MaskID, PadID: m.PadID, V: m.V}
-	if m.Dir != "" {
-		source.Dir = filepath.Join(m.Dir, filepath.Dir(filepath.FromSlash(m.ONNXName)))
-	}
+	source := onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V}
 	head := r.Head
 	if head == "auto" {
 		head = ""

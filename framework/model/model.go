@@ -6,6 +6,7 @@ package model
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -54,6 +55,14 @@ type Model struct {
 
 // Insertion tells whether rows grow.
 func (m *Model) Insertion() bool { return m.Manifest.Family == "insertion" }
+
+// ONNXDir is the absolute path of the folder that holds the ONNX file and its external data, or "" for an embedded model.
+func (m *Model) ONNXDir() string {
+	if m.Dir == "" {
+		return ""
+	}
+	return filepath.Join(m.Dir, filepath.Dir(filepath.FromSlash(m.ONNXName)))
+}
 
 // FixedLength is the row length that the export fixed, or 0. Shorter rows are padded, if the model takes an attention mask.
 func (m *Model) FixedLength() int { return m.Signature.Length }

@@ -2,78 +2,137 @@ package train
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/network"
 	"github.com/mdmhost/mdmhost/framework/training/artifact"
 	"github.com/mdmhost/mdmhost/framework/training/data"
+	"github.com/mdmhost/mdmhost/framework/training/foreign"
 )
 
-// denoiser is the network that is trained, with all that the model directory will say of it.
+// denoiser is a network that is trained or evaluated, one of the framework's own or somebody's ONNX file.
 type denoiser struct {
 	artifact.Network
-	config  network.Config
-	values  network.Values // where a new run begins
-	special network.Special
-	v       int // width of the logits
-	opset   int64
-	beyond  []int32 // ids that are no token, besides the special ones
+	values   map[string][]float32
+	opset    int64
+	v        int // width of the logits
+	mask     int32
+	pad      int32   // -1: nothing is padded
+	suppress []int64 // ids that no position can turn out to be, sorted
+	notes    []string
+
+	config  *network.Config  // of the framework's own networks, else nil
+	foreign *foreign.Network // of other files, else nil
+	model   *model.Model     // where it came from; nil for a new network
 }
 
-// openDenoiser makes a new network for the data, or loads the one of train.from.
-func openDenoiser(cfg *config.Config, d *data.Data, seed uint64) (*denoiser, error) {
-	out := &denoiser{opset: graph.DefaultOpset, special: network.SpecialOf(d.Vocabulary)}
-	if out.special.Mask < 0 {
-		return nil, fmt.Errorf("data.tokenizer: has no one mask token such as [MASK]; expected one, which stands for what is to be written")
-	}
-	length := d.Train.Length()
-	if from := cfg.Train.From; from != "" {
-		var err error
-		if out.config, out.values, err = network.Load(from); err != nil {
-			return nil, err
-		}
-		if out.config.VocabSize != d.Vocabulary.Size() {
-			return nil, fmt.Errorf("train.from: the model has %d tokens and the data's tokenizer %d; expected the same tokenizer", out.config.VocabSize, d.Vocabulary.Size())
-		}
-		if out.config.MaxPositions < length {
-			return nil, fmt.Errorf("data.length: is %d, and the model of train.from has %d positions; use at most those", length, out.config.MaxPositions)
-		}
-	} else {
-		n := cfg.Network
-		out.config = network.Config{VocabSize: d.Vocabulary.Size(), HiddenSize: n.HiddenSize, Layers: n.Layers, Heads: n.Heads, Intermediate: n.Intermediate,
-			MaxPositions: length, Norm: n.Norm, Activation: n.Activation, Positions: n.Positions, Bias: n.Bias, Tied: n.Tied, Time: n.Time}
-		if n.Rows > 0 || n.Columns > 0 {
-			out.config.Grid = &network.GridSpec{Rows: n.Rows, Cols: n.Columns}
-		}
-		if out.config.Positions == network.Grid || out.config.Positions == network.Sudoku {
-			out.config.MaxPositions = 0 // the grid says how many cells there are
-		}
-		out.config = out.config.Filled()
-		if err := out.config.Validate(); err != nil {
-			return nil, err
-		}
-		if out.config.MaxPositions < length {
-			return nil, fmt.Errorf("data.length: is %d, and the network's grid has %d cells; expected as many", length, out.config.MaxPositions)
-		}
-		out.values = network.Initialise(out.config, seed)
-	}
-	out.Network, out.v = artifact.Transformer(out.config), out.config.VocabSize
-	return out, nil
-}
-
-// tokenizerOf is the tokenizer.json of the model that a run begins with, or nil.
-func tokenizerOf(cfg *config.Config) ([]byte, error) {
+// source is the model that a run begins with, or nil.
+func source(cfg *config.Config) (*model.Model, error) {
 	if cfg.Train.From == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(filepath.Join(cfg.Train.From, "tokenizer.json"))
+	m, err := model.Open(cfg.Train.From)
 	if err != nil {
-		return nil, fmt.Errorf("train.from: %w; expected a model directory", err)
+		return nil, fmt.Errorf("train.from: %w", err)
 	}
-	return text, nil
+	return m, nil
+}
+
+// newDenoiser makes a new network for the data.
+func newDenoiser(n config.Network, d *data.Data, seed uint64) (*denoiser, error) {
+	length := d.Train.Length()
+	c := network.Config{VocabSize: d.Vocabulary.Size(), HiddenSize: n.HiddenSize, Layers: n.Layers, Heads: n.Heads, Intermediate: n.Intermediate,
+		MaxPositions: length, Norm: n.Norm, Activation: n.Activation, Positions: n.Positions, Bias: n.Bias, Tied: n.Tied, Time: n.Time}
+	if n.Rows > 0 || n.Columns > 0 {
+		c.Grid = &network.GridSpec{Rows: n.Rows, Cols: n.Columns}
+	}
+	if c.Positions == network.Grid || c.Positions == network.Sudoku {
+		c.MaxPositions = 0 // the grid says how many cells there are
+	}
+	c = c.Filled()
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if c.MaxPositions < length {
+		return nil, fmt.Errorf("data.length: is %d, and the network's grid has %d cells; expected as many", length, c.MaxPositions)
+	}
+	special := network.SpecialOf(d.Vocabulary)
+	if special.Mask < 0 {
+		return nil, fmt.Errorf("data.tokenizer: has no one mask token such as [MASK]; expected one, which stands for what is to be written")
+	}
+	out := ours(c, network.Initialise(c, seed))
+	out.mask, out.pad = special.Mask, special.Pad
+	out.suppress = ids(special.Mask, special.Pad)
+	return out, nil
+}
+
+func ours(c network.Config, values network.Values) *denoiser {
+	return &denoiser{Network: artifact.Transformer(c), values: values, opset: graph.DefaultOpset, v: c.VocabSize, config: &c}
+}
+
+// loadDenoiser makes a model a network: the framework's own from their parameters, others from their ONNX file.
+func loadDenoiser(m *model.Model) (out *denoiser, err error) {
+	if m.Insertion() {
+		return nil, fmt.Errorf("model %s: is an insertion model, expected one of family masked", m.Name)
+	}
+	if m.Config.ModelType == network.ModelType {
+		c, values, err := network.From(m)
+		if err != nil {
+			return nil, err
+		}
+		out = ours(c, values)
+	} else {
+		n, report, err := foreign.Read(m.Graph, foreign.Options{Name: m.Name, Dir: m.ONNXDir(), Positions: m.Config.MaxPositions})
+		if err != nil {
+			return nil, err
+		}
+		out = &denoiser{Network: n, values: map[string][]float32{}, opset: n.Opset(), v: m.V, foreign: n}
+		for i, v := range n.Values() {
+			out.values[n.Parameters()[i].Name] = v
+		}
+		out.notes = strings.Split(strings.TrimSpace(report.String()), "\n")
+	}
+	out.model, out.mask, out.pad = m, m.MaskID, m.PadID
+	out.suppress = ids(append(m.SuppressWith(nil), m.PadID)...)
+	return out, nil
+}
+
+// ids are the given ones but -1, sorted, each once.
+func ids(all ...int32) []int64 {
+	var out []int64
+	for _, id := range all {
+		if id >= 0 {
+			out = append(out, int64(id))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// fits holds a loaded network against the data of a run.
+func (d *denoiser) fits(set *data.Data) error {
+	length := set.Train.Length()
+	switch m := d.model; {
+	case m.Tokenizer.Size() != set.Vocabulary.Size():
+		return fmt.Errorf("train.from: the model's tokenizer has %d tokens and the data's %d; expected the same tokenizer", m.Tokenizer.Size(), set.Vocabulary.Size())
+	case m.FixedLength() > 0 && m.FixedLength() != length:
+		return fmt.Errorf("data.length: is %d, and model %s takes exactly %d positions; use that", length, m.Name, m.FixedLength())
+	case m.Config.MaxPositions > 0 && m.Config.MaxPositions < length:
+		return fmt.Errorf("data.length: is %d, and model %s has %d positions; use at most those", length, m.Name, m.Config.MaxPositions)
+	}
+	return nil
+}
+
+// tokenizer is the model's tokenizer.json, or nil for a new network.
+func tokenizerOf(m *model.Model) ([]byte, error) {
+	if m == nil {
+		return nil, nil
+	}
+	return m.ReadFile("tokenizer.json")
 }
 
 // flat lays values out as the artifacts do.

@@ -1,7 +1,10 @@
 package train
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -22,12 +25,73 @@ func (s *session) writeModel() error {
 	if err != nil {
 		return err
 	}
-	m := network.ModelDir{Config: s.denoiser.config, Values: values, Tokenizer: s.data.Vocabulary.JSON, Special: &s.denoiser.special,
+	dir := filepath.Join(s.cfg.Train.Run, ModelDir)
+	if s.denoiser.foreign != nil {
+		return s.writeForeign(dir, values, c.Manifest.Step)
+	}
+	m := network.ModelDir{Config: *s.denoiser.config, Values: values, Tokenizer: s.data.Vocabulary.JSON,
 		Manifest: s.manifest(c.Manifest.Step), Generation: s.generation(), Export: network.ExportOptions{Precision: s.cfg.Train.Precision}, DType: safetensors.F32}
 	if s.cfg.Train.Precision == network.Float16 {
 		m.DType = safetensors.F16
 	}
-	return network.WriteModelDir(filepath.Join(s.cfg.Train.Run, ModelDir), m)
+	return network.WriteModelDir(dir, m)
+}
+
+// writeForeign writes a model directory like the one that the run began with: the ONNX file with the learned values in it, the
+// parameters, and everything else as it was.
+func (s *session) writeForeign(dir string, values map[string][]float32, step int64) error {
+	d := s.denoiser
+	var ordered [][]float32
+	var tensors []safetensors.Tensor
+	for _, p := range d.Parameters() {
+		ordered = append(ordered, values[p.Name])
+		tensors = append(tensors, safetensors.Of(p.Name, p.Shape, values[p.Name]))
+	}
+	onnx, err := d.foreign.Export(ordered)
+	if err != nil {
+		return err
+	}
+	if s.cfg.Train.Precision == network.Float16 {
+		if onnx, err = model.Half(onnx); err != nil {
+			return err
+		}
+		for i := range tensors {
+			if len(tensors[i].Shape) < 2 {
+				continue
+			}
+			if tensors[i], err = tensors[i].To(safetensors.F16); err != nil {
+				return err
+			}
+		}
+	}
+	files := map[string][]byte{d.model.ONNXName: onnx.Encode()}
+	for _, name := range []string{"config.json", "tokenizer.json", "generation_config.json"} {
+		text, err := d.model.ReadFile(name)
+		if err == nil {
+			files[name] = text
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	var parameters bytes.Buffer
+	if err := safetensors.Encode(&parameters, tensors, map[string]string{"format": "pt"}); err != nil {
+		return err
+	}
+	files["model.safetensors"] = parameters.Bytes()
+	m := s.manifest(step)
+	m.Time.Input, m.Gap = d.model.Manifest.Time.Input, d.model.Manifest.Gap
+	m.Time.NoiseAt = d.model.Manifest.Time.NoiseAt
+	if text, err := json.MarshalIndent(m, "", "  "); err == nil {
+		files["mdm.json"] = append(text, '\n')
+	} else {
+		return err
+	}
+	if g := s.generation(); g != nil {
+		if files["generation_config.json"], err = json.MarshalIndent(g, "", "  "); err != nil {
+			return err
+		}
+	}
+	return model.WriteDir(dir, files)
 }
 
 // denoiserValues reads the denoiser's parameters out of a checkpoint.

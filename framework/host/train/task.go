@@ -40,7 +40,7 @@ func ask(ctx context.Context, cfg *config.Config, o host.Options, d *denoiser) (
 	if t.options, err = cfg.TrainerOptions(t.description.OptionsSchema); err != nil {
 		return nil, err
 	}
-	t.task = spec.Task{V: d.v, MaskID: int64(d.special.Mask), PadID: int64(d.special.Pad), Suppressed: suppressed(d), Denoiser: d.Signature(), Opset: d.opset}
+	t.task = spec.Task{V: d.v, MaskID: int64(d.mask), PadID: int64(d.pad), Suppressed: d.suppress, Denoiser: d.Signature(), Opset: d.opset}
 	if t.task.Options, err = json.Marshal(t.options); err != nil {
 		return nil, err
 	}
@@ -48,18 +48,6 @@ func ask(ctx context.Context, cfg *config.Config, o host.Options, d *denoiser) (
 		return nil, err
 	}
 	return t, plugin.End(ctx)
-}
-
-// suppressed are the ids that no position can turn out to be: the mask, padding, and what is no token.
-func suppressed(d *denoiser) []int64 {
-	var out []int64
-	for _, id := range append([]int32{d.special.Mask, d.special.Pad}, d.beyond...) {
-		if id >= 0 {
-			out = append(out, int64(id))
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // String is the trainer with its options, such as "md4 schedule=cosine".
@@ -87,9 +75,14 @@ func compose(cfg *config.Config, d *denoiser, t *trainer, length int) (*artifact
 func begin(ps []artifact.Parameter, s *spec.Spec, d *denoiser, seed uint64) ([]float32, error) {
 	fresh := map[string]network.Values{}
 	for i := range s.Networks {
-		if n := &s.Networks[i]; n.Init == spec.Fresh {
-			fresh[n.Name] = network.Initialise(d.config, seed+1+uint64(i))
+		n := &s.Networks[i]
+		if n.Init != spec.Fresh {
+			continue
 		}
+		if d.config == nil {
+			return nil, fmt.Errorf("network %s: is to start fresh, and nobody knows how the parameters of %s start; expected one of the framework's networks", n.Name, d.model.Name)
+		}
+		fresh[n.Name] = network.Initialise(*d.config, seed+1+uint64(i))
 	}
 	return flat(ps, func(p *artifact.Parameter) ([]float32, error) {
 		for i := range s.Params {

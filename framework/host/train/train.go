@@ -106,14 +106,23 @@ func (s *session) check() error {
 
 // prepare opens and composes all parts.
 func (s *session) prepare(ctx context.Context, o host.Options) error {
-	tokens, err := tokenizerOf(s.cfg)
+	from, err := source(s.cfg)
+	if err != nil {
+		return err
+	}
+	tokens, err := tokenizerOf(from)
 	if err != nil {
 		return err
 	}
 	if s.data, err = data.Open(ctx, s.cfg.Data, data.Options{Tokenizer: tokens}); err != nil {
 		return err
 	}
-	if s.denoiser, err = openDenoiser(s.cfg, s.data, s.seed); err != nil {
+	if from == nil {
+		s.denoiser, err = newDenoiser(s.cfg.Network, s.data, s.seed)
+	} else if s.denoiser, err = loadDenoiser(from); err == nil {
+		err = s.denoiser.fits(s.data)
+	}
+	if err != nil {
 		return err
 	}
 	if s.trainer, err = ask(ctx, s.cfg, o, s.denoiser); err != nil {
@@ -208,7 +217,7 @@ func (s *session) report(sum *training.Summary) error {
 	seconds := func(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
 	text := progress.Summary{Step: sum.Step, Steps: s.cfg.Train.Steps, From: sum.From, Stopped: endings[sum.End], Tokens: sum.SessionTokens,
 		Times: progress.Times{Wall: seconds(sum.Seconds), Data: seconds(sum.Share.Data), Runtime: seconds(sum.Share.Steps), Evaluation: seconds(sum.Share.Evaluations), Checkpoint: seconds(sum.Share.Checkpoints)},
-		Best:  sum.Best, Model: s.name(), Trainer: s.trainer.String(), Provider: s.provider(), Notes: s.device.Notes(), Run: run, Seed: s.seed,
+		Best:  sum.Best, Model: s.name(), Trainer: s.trainer.String(), Provider: s.provider(), Notes: append(s.device.Notes(), s.denoiser.notes...), Run: run, Seed: s.seed,
 		Files: []string{MetricsFile, CurveFile, ModelDir}}
 	for _, skipped := range sum.Skipped {
 		text.Notes = append(text.Notes, skipped.Error())
