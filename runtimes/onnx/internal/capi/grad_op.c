@@ -198,6 +198,9 @@ static OrtStatus *ORT_API_CALL infer(const OrtCustomOp *p, OrtShapeInferContext 
     if (rank == 0 || rank > 8) continue;  // the runtime says 0 for unknown shapes, too
     TRY(api->GetDimensions(like, dims, rank));
     TRY(api->GetSymbolicDimensions(like, names, rank));
+    int open = 0;  // a size that is unknown and has no name cannot be handed on
+    for (size_t d = 0; d < rank; d++) open |= dims[d] < 0 && (!names[d] || !names[d][0]);
+    if (open) continue;
     TRY(api->CreateTensorTypeAndShapeInfo(&shape));
     OrtStatus *status = api->SetTensorElementType(shape, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
     if (!status) status = api->SetDimensions(shape, dims, rank);
