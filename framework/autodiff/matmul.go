@@ -26,8 +26,8 @@ func matMul(c *vjp) {
 	case a.Rank() == 1 || b.Rank() == 1:
 		vectorMatMul(c)
 		return
-	case b.Rank() == 2 && !ta && !tb && alpha == 1:
-		linear(c)
+	case b.Rank() == 2 && !ta:
+		linear(c, tb, float32(alpha))
 		return
 	}
 	p := c.keptOrAgain(a, dy) // attention: A are the probabilities
@@ -56,16 +56,30 @@ func batch(v graph.Value) []graph.Dim {
 	return slices.Concat(v.Shape()[:v.Rank()-2], []graph.Dim{graph.Known(1), graph.Known(1)})
 }
 
-// linear is the product with one matrix [K, N] for all of A [..., K]: as matrices of all rows.
-func linear(c *vjp) {
+// linear is the product with one matrix for all of A [..., K]: as matrices of all rows.
+func linear(c *vjp, tb bool, alpha float32) {
 	a, b := c.x[0], c.x[1]
 	dy := c.Flat2(c.dy[0])
 	if c.want[0] {
-		c.dx[0] = c.ReshapeLike(c.Gemm(dy, b, graph.Value{}, false, true), a)
+		c.dx[0] = c.ReshapeLike(c.scaled(dy, b, false, !tb, alpha), a)
 	}
-	if c.want[1] {
-		c.dx[1] = c.Gemm(c.Flat2(a), dy, graph.Value{}, true, false)
+	switch {
+	case !c.want[1]:
+	case tb:
+		c.dx[1] = c.scaled(dy, c.Flat2(a), true, false, alpha)
+	default:
+		c.dx[1] = c.scaled(c.Flat2(a), dy, true, false, alpha)
 	}
+}
+
+// scaled is alpha op(x) op(y) of two matrices.
+func (c *vjp) scaled(x, y graph.Value, tx, ty bool, alpha float32) graph.Value {
+	flag := map[bool]int64{true: 1}
+	attributes := []*graph.Attribute{graph.Int("transA", flag[tx]), graph.Int("transB", flag[ty])}
+	if alpha != 1 {
+		attributes = append(attributes, graph.Float("alpha", alpha))
+	}
+	return c.Op("Gemm", attributes, x, y)
 }
 
 // vectorMatMul: a vector operand is a matrix of one row or column.
@@ -127,34 +141,26 @@ func (p *pass) transposed(x graph.Value) graph.Value {
 // gemm: Y = alpha op(A) op(B) + beta C.
 func gemm(c *vjp) {
 	a, b, dy := c.x[0], c.x[1], c.dy[0]
-	ta, tb := c.node.IntAttr("transA", 0), c.node.IntAttr("transB", 0)
+	ta, tb := c.node.IntAttr("transA", 0) != 0, c.node.IntAttr("transB", 0) != 0
 	alpha, beta := c.node.FloatAttr("alpha", 1), c.node.FloatAttr("beta", 1)
-	product := func(x, y graph.Value, tx, ty int64) graph.Value {
-		attributes := []*graph.Attribute{graph.Int("transA", tx), graph.Int("transB", ty)}
-		if alpha != 1 {
-			attributes = append(attributes, graph.Float("alpha", alpha))
-		}
-		return c.Op("Gemm", attributes, x, y)
+	switch {
+	case !c.want[0]:
+	case ta:
+		c.dx[0] = c.scaled(b, dy, tb, true, alpha)
+	default:
+		c.dx[0] = c.scaled(dy, b, false, !tb, alpha)
 	}
-	if c.want[0] {
-		if ta != 0 {
-			c.dx[0] = product(b, dy, tb, 1)
-		} else {
-			c.dx[0] = product(dy, b, 0, 1-tb)
-		}
-	}
-	if c.want[1] {
-		if tb != 0 {
-			c.dx[1] = product(dy, a, 1, ta)
-		} else {
-			c.dx[1] = product(a, dy, 1-ta, 0)
-		}
+	switch {
+	case !c.want[1]:
+	case tb:
+		c.dx[1] = c.scaled(dy, a, true, ta, alpha)
+	default:
+		c.dx[1] = c.scaled(a, dy, !ta, false, alpha)
 	}
 	if c.wants(2) {
-		d := c.sumTo(dy, c.x[2], c.y[0].Shape())
+		c.dx[2] = c.sumTo(dy, c.x[2], c.y[0].Shape())
 		if beta != 1 {
-			d = c.Mul(d, c.num(float64(beta)))
+			c.dx[2] = c.Mul(c.dx[2], c.num(float64(beta)))
 		}
-		c.dx[2] = d
 	}
 }
