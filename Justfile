@@ -78,6 +78,11 @@ bench-sample *groups: build
     @[[ -n "${MDMHOST_PEERS:-}" ]] || scripts/setup-peers.sh
     @go run -tags tokenizers ./framework/bench "$@"
 
+# Compare a gradient step with PyTorch's (which takes part after `./dev peers`); --profile says where the time goes
+bench-train *flags: setup
+    @[[ -n "${MDMHOST_PEERS:-}" ]] || scripts/setup-peers.sh
+    @go run -tags tokenizers ./framework/bench "$@" train
+
 # Remove everything that set-up and build made, except .peers
 clean:
     rm -rf bin third_party .cache

@@ -1,5 +1,5 @@
-// Command bench compares sampling with what people would use instead, in one run and interleaved: a Python loop on ONNX
-// Runtime, PyTorch eager, and the host's own parts against each other. Every figure is a line
+// Command bench compares sampling and training with what people would use instead, in one run and interleaved: a Python loop on
+// ONNX Runtime, PyTorch eager, and the host's own parts against each other. Every figure is a line
 //
 //	ratio NAME VALUE target <=X
 //
@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,19 +24,29 @@ import (
 
 // bench is what all measurements share.
 type bench struct {
-	model  string // directory of rxnfp-bert
-	binary string // mdmhost
-	python string // interpreter that has the peers
-	budget time.Duration
+	model   string // directory of rxnfp-bert
+	binary  string // mdmhost
+	python  string // interpreter that has the peers
+	budget  time.Duration
+	profile bool // print where the time of a gradient step goes
 }
 
 func main() {
 	host.ServePlugin(os.Args)
+	if len(os.Args) == 6 && os.Args[1] == stepperArgument {
+		threads, _ := strconv.Atoi(os.Args[3])
+		if err := serveSteps(context.Background(), os.Args[2], threads, os.Args[4], os.Args[5]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	b := bench{}
 	flag.StringVar(&b.model, "model", "../shared/models/rxnfp-bert", "`directory` of the model that is sampled from")
 	flag.StringVar(&b.binary, "binary", "bin/mdmhost", "the mdmhost whose start is measured")
 	flag.StringVar(&b.python, "peers", peers(), "Python with onnxruntime, numpy and, if possible, torch and onnx (environment: MDMHOST_PEERS)")
 	flag.DurationVar(&b.budget, "budget", 15*time.Second, "time for each figure, about")
+	flag.BoolVar(&b.profile, "profile", false, "print where the time of a gradient step goes, by operator")
 	flag.Parse()
 	// The benchmarks of the runtime run in another folder.
 	if path, err := filepath.Abs(b.model); err == nil {
@@ -56,24 +67,27 @@ func peers() string {
 	return filepath.FromSlash(".peers/bin/python")
 }
 
-// run measures the named groups, or all of them.
+// run measures the named groups, or all of sampling.
 func (b bench) run(ctx context.Context, only []string) error {
 	groups := []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"head", b.head}, {"start", b.start}}
+	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"head", b.head}, {"start", b.start}, {"train", b.train}}
+	if len(only) == 0 {
+		only = []string{"nfe", "plugin", "head", "start"}
+	}
 	for _, name := range only {
 		known := false
 		for _, g := range groups {
 			known = known || g.name == name
 		}
 		if !known {
-			return fmt.Errorf("argument %s: expected some of nfe, plugin, head, start, or nothing for all", name)
+			return fmt.Errorf("argument %s: expected some of nfe, plugin, head, start, train, or nothing for all but train", name)
 		}
 	}
 	fmt.Printf("# %s/%s, %d cores, load %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load())
 	for _, g := range groups {
-		if len(only) > 0 && !strings.Contains(" "+strings.Join(only, " ")+" ", " "+g.name+" ") {
+		if !strings.Contains(" "+strings.Join(only, " ")+" ", " "+g.name+" ") {
 			continue
 		}
 		if err := errors.Join(g.measure(ctx), ctx.Err()); err != nil {

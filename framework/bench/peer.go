@@ -50,7 +50,11 @@ func unpack() (string, error) {
 
 // startPeer starts a script and waits until it says what it is.
 func startPeer(python, script string, args ...string) (*peer, error) {
-	cmd := exec.Command(python, append([]string{"-B", script}, args...)...)
+	return startProcess(exec.Command(python, append([]string{"-B", script}, args...)...))
+}
+
+// startProcess starts a peer of any kind.
+func startProcess(cmd *exec.Cmd) (*peer, error) {
 	cmd.Stderr = os.Stderr
 	p := &peer{cmd: cmd}
 	var err error
@@ -78,7 +82,7 @@ func startPeer(python, script string, args ...string) (*peer, error) {
 
 func (p *peer) read(v any) error {
 	if !p.out.Scan() {
-		return errors.Join(fmt.Errorf("peer %s ended without an answer; its own message stands above", filepath.Base(p.cmd.Args[2])), p.out.Err())
+		return errors.Join(fmt.Errorf("peer %s ended without an answer; its own message stands above", filepath.Base(p.cmd.Args[min(2, len(p.cmd.Args)-1)])), p.out.Err())
 	}
 	return json.Unmarshal(p.out.Bytes(), v)
 }
@@ -86,19 +90,24 @@ func (p *peer) read(v any) error {
 // measure returns the milliseconds per forward pass. what is "loop" (statistics and selection included), "bare" (the
 // network alone) or a loop that the script knows.
 func (p *peer) measure(what string, s size) (float64, error) {
-	ask, err := json.Marshal(struct {
+	var answer struct{ MS float64 }
+	err := p.ask(struct {
 		What string `json:"what"`
 		size
-	}{what, s})
-	if err != nil {
-		return 0, err
-	}
-	if _, err := p.in.Write(append(ask, '\n')); err != nil {
-		return 0, err
-	}
-	var answer struct{ MS float64 }
-	err = p.read(&answer)
+	}{what, s}, &answer)
 	return answer.MS, err
+}
+
+// ask sends a request and waits for the answer.
+func (p *peer) ask(request, answer any) error {
+	line, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	if _, err := p.in.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	return p.read(answer)
 }
 
 // close ends the process by closing its input.
