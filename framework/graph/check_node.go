@@ -62,7 +62,9 @@ func (c *checker) operator(n *Node, s *scope, who string) {
 		return
 	}
 	if f := c.functions[functionKey(n.Domain, n.Op, n.Overload)]; f != nil {
-		c.call(n, f, who)
+		for _, p := range f.problems(n) {
+			c.bad("%s: %w", who, p)
+		}
 		return
 	}
 	switch sig, known, err := signatureOf(n, opset); {
@@ -77,19 +79,16 @@ func (c *checker) operator(n *Node, s *scope, who string) {
 	}
 }
 
-// call holds the call of a function of the model against the function. Inputs and outputs at the end may be left out.
-func (c *checker) call(n *Node, f *Function, who string) {
-	if len(n.Inputs) > len(f.Inputs) {
-		c.bad("%s: %s given; function %s takes %d", who, count(len(n.Inputs), "input"), Key(n), len(f.Inputs))
+// problems lists what is wrong with the call of a function. Inputs and outputs at the end may be left out.
+func (f *Function) problems(n *Node) []error {
+	s := &signature{maxIn: len(f.Inputs), maxOut: len(f.Outputs), kinds: map[string]Kind{}}
+	for _, name := range f.Attributes {
+		s.kinds[name] = 0
 	}
-	if len(n.Outputs) > len(f.Outputs) {
-		c.bad("%s: %s wanted; function %s gives %d", who, count(len(n.Outputs), "output"), Key(n), len(f.Outputs))
+	for _, a := range f.Defaults {
+		s.kinds[a.Name] = a.Kind
 	}
-	for _, a := range n.Attributes {
-		if !f.has(a.Name) {
-			c.bad("%s: function %s has no attribute %s; leave it out", who, Key(n), a.Name)
-		}
-	}
+	return s.problems(n, true)
 }
 
 // has tells whether a function has an attribute.

@@ -103,6 +103,9 @@ const (
 
 // inferFunction follows a function of the model's own through its body.
 func inferFunction(c *call, f *Function) error {
+	if problems := f.problems(c.node); len(problems) > 0 {
+		return problems[0]
+	}
 	w := NewBuilder(f.Name, c.b.opset)
 	w.function, w.functions, w.networks, w.unknowns = true, c.b.functions, c.b.networks, c.b.unknowns
 	w.calls, w.steps = c.b.calls+1, c.b.steps
