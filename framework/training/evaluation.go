@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/mdmhost/mdmhost/framework/diffusion"
 	"github.com/mdmhost/mdmhost/framework/training/artifact"
 	"github.com/mdmhost/mdmhost/framework/training/data"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
@@ -92,8 +93,9 @@ func (e *Evaluator) Evaluate(ctx context.Context, from Source, d Draw) (*Evaluat
 	}
 	out := &Evaluation{Kind: m.Bound}
 	sums := tally{}
+	turn := turnOf(d)
 	for at := 0; at < rows; at += m.EvalRows {
-		n, _, err := inputs.fill(pass{position: int64(at), step: evaluationStep + d.Number, row: at, batch: rows, done: 1})
+		n, _, err := inputs.fill(pass{position: int64(at), step: evaluationStep + d.Number, row: at, batch: rows, turn: turn, done: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -115,6 +117,14 @@ func (e *Evaluator) Evaluate(ctx context.Context, from Source, d Draw) (*Evaluat
 	out.Metrics = sums.means()
 	out.total()
 	return out, nil
+}
+
+// turnOf turns the times of a draw round by a random number of places. Times that are stratified over rows would else give the
+// first row of a set a small time and the last one a large time in every draw, which is unbiased for rows in random order alone.
+func turnOf(d Draw) int {
+	var u [1]float32
+	diffusion.NewNoise(d.Seed, "turn").Uniform(u[:], evaluationStep+d.Number, 0, 1)
+	return int(float64(u[0]) * float64(d.Rows))
 }
 
 // total adds the rows up.

@@ -24,6 +24,7 @@ type pass struct {
 	step     int64   // of the noise: the optimiser step, or 0 in evaluations
 	row      int     // of the pass's first row in the global batch
 	batch    int     // rows of the global batch
+	turn     int     // by how many places the times of the batch are turned round
 	done     float32 // share of the run
 }
 
@@ -79,7 +80,15 @@ func (f *feeding) add(b buffers, in *artifact.Input, rows int, seed uint64) (err
 		var to []float32
 		to, err = b.Float32(in.Name)
 		noise, sampler, eps := diffusion.NewNoise(seed, in.Name), diffusion.TimeSampler(in.Sampler), in.Eps
-		f.noise = append(f.noise, func(p pass) { noise.Time(to, p.step, p.row, p.batch, sampler, eps) })
+		f.noise = append(f.noise, func(p pass) {
+			if p.turn == 0 {
+				noise.Time(to, p.step, p.row, p.batch, sampler, eps)
+				return
+			}
+			for i := range to {
+				noise.Time(to[i:i+1], p.step, (p.row+i+p.turn)%p.batch, p.batch, sampler, eps)
+			}
+		})
 	case spec.Rank:
 		var to []int64
 		to, err = b.Int64(in.Name)
