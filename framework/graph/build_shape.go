@@ -42,6 +42,9 @@ func (b *Builder) RowSum(x Value) Value {
 	if b.err != nil {
 		return Value{}
 	}
+	if !x.HasRank() {
+		return b.Fail("summing the rows of %s: its rank is not known; reshape it first", x)
+	}
 	if x.Rank() < 2 {
 		return x
 	}
@@ -87,6 +90,8 @@ func (b *Builder) Reshape(x Value, shape ...Dim) Value {
 	for i, d := range shape {
 		sizes[i] = d.Size
 		switch {
+		case d.Size == 0 && !x.Dim(i).same(d):
+			return b.Fail("reshaping %s to %s: the operator would copy dimension %d in the place of the size 0; use ReshapeTo", x, shapeText(shape), i)
 		case d.IsKnown():
 		case i < x.Rank() && x.Dim(i).same(d):
 			sizes[i] = 0 // copied from x

@@ -55,6 +55,10 @@ func TestMistakes(t *testing.T) {
 			p := b.Floats([]int64{2}, []float32{1, 2})
 			b.OpN("mdm.AdamW", 3, nil, p, p, p, p, p, p, p)
 		}, "expected 4: learning rate, clip factor"},
+		{"vectors of AdamW", 20, func(b *Builder, _, _ Value) {
+			p, q := b.Floats([]int64{2}, []float32{1, 2}), b.Floats([]int64{3}, []float32{1, 2, 3})
+			b.OpN("mdm.AdamW", 3, nil, p, p, p, p, p, q, b.Floats([]int64{4}, make([]float32, 4)))
+		}, "expected vectors [P] of one length, decay and rate [P] or [1]"},
 		{"a value of another graph", 20, func(b *Builder, x, _ Value) {
 			b.Add(x, NewBuilder("other", 20).Input("x", Float32, Known(3)))
 		}, "Add: its input 1, x float32[3], belongs to another graph"},

@@ -47,6 +47,10 @@ func (b *Builder) CrossEntropy(logits, targets Value) Value {
 	if b.err != nil {
 		return Value{}
 	}
-	nll := b.OpN("mdm.CrossEntropy", 2, nil, b.Flat2(logits), b.Reshape(targets, Volume(targets.Shape())))[0]
+	flat := targets
+	if targets.Rank() != 1 {
+		flat = b.Reshape(targets, unknown)
+	}
+	nll := b.OpN("mdm.CrossEntropy", 2, nil, b.Flat2(logits), flat)[0]
 	return b.ReshapeLike(nll, targets)
 }

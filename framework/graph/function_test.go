@@ -116,8 +116,11 @@ func functionCases(r *rand.Rand) []functionCase {
 			want: func(in [][]float64) [][]float64 { return normGrad(in[0], in[1], in[2], nil, in[3])[:2] }},
 		{op: "CrossEntropy", outputs: 2, inputs: []functionInput{logits, targets}, want: crossEntropy},
 		{op: "CrossEntropyGrad", inputs: []functionInput{vector("dnll", rows), logits, targets, lse}, want: crossEntropyGrad},
-		{op: "AdamW", outputs: 3, attributes: []*Attribute{Float("beta1", 0.8), Float("beta2", 0.9), Float("epsilon", 1e-3)},
+		{op: "AdamW", outputs: 3, attributes: []*Attribute{Float("rest1", 0.2), Float("rest2", 0.1), Float("epsilon", 1e-3)},
 			inputs: []functionInput{vector("p", 7), vector("g", 7), vector("m", 7), positive, vector("decay", 7), vector("rate", 7), scalars},
+			want:   func(in [][]float64) [][]float64 { return adamW(in, 0.8, 0.9, 1e-3) }},
+		{op: "AdamW", outputs: 3, attributes: []*Attribute{Float("rest1", 0.2), Float("rest2", 0.1), Float("epsilon", 1e-3)}, // one decay for all
+			inputs: []functionInput{vector("p", 7), vector("g", 7), vector("m", 7), positive, vector("decay", 1), vector("rate", 7), scalars},
 			want:   func(in [][]float64) [][]float64 { return adamW(in, 0.8, 0.9, 1e-3) }},
 		{op: "AdamW", outputs: 3, // the defaults
 			inputs: []functionInput{vector("p", 7), vector("g", 7), vector("m", 7), positive, vector("decay", 7), vector("rate", 7), scalars},
@@ -211,7 +214,7 @@ func adamW(in [][]float64, beta1, beta2, epsilon float64) [][]float64 {
 		m := beta1*in[2][i] + (1-beta1)*g
 		v := beta2*in[3][i] + (1-beta2)*g*g
 		step := lr * in[5][i]
-		out[0][i] = in[0][i] - step*in[4][i]*in[0][i] - step/bias1*m/(math.Sqrt(v)/math.Sqrt(bias2)+epsilon)
+		out[0][i] = in[0][i] - step*in[4][i%len(in[4])]*in[0][i] - step/bias1*m/(math.Sqrt(v)/math.Sqrt(bias2)+epsilon)
 		out[1][i], out[2][i] = m, v
 	}
 	return out

@@ -1,5 +1,9 @@
-// Package graph reads and writes ONNX models: plain structs for what the framework works with, and a wire codec that never
-// copies tensor payloads, so that a model of gigabytes costs its structure only.
+// Package graph reads, checks, builds and writes ONNX models.
+//
+// [Model] and the structs below it are plain data for what the framework works with. [Decode] and [Model.Encode] never copy tensor
+// payloads, so that a model of gigabytes costs its structure only; [Open] and [Save] handle files with external data. [Check]
+// lists what is wrong with a model, [Print] shows it to people. A [Builder] writes a graph, one method call an operator, and
+// infers types and symbolic shapes ([Dim]) at every call.
 //
 // Fields that the structs do not model are kept as they came (Unknown) and written back, so Decode and Encode lose
 // nothing but the denotations of types and dimensions.
