@@ -25,7 +25,7 @@ type Options struct {
 	Accumulate      int // passes of a step
 	Rate            Rate
 	Clip            float64 // largest norm of the gradient; 0: no clipping
-	EMA             float64 // decay of the moving average
+	EMA             float64 // decay of the moving average; shorter in the first steps, step / (step + 10)
 	EvalEvery       int64   // steps; 0: only at the end
 	EvalRows        int     // of an evaluation
 	Patience        int     // evaluations without a better one before the run stops; 0: never
@@ -320,7 +320,8 @@ func (r *run) scalars(to []float32, step int64) {
 	to[artifact.ScalarClip] = float32(r.Clip)
 	to[artifact.ScalarBias1] = float32(-math.Expm1(float64(step) * math.Log(adam.Beta1)))
 	to[artifact.ScalarBias2] = float32(-math.Expm1(float64(step) * math.Log(adam.Beta2)))
-	to[artifact.ScalarAverage] = float32(r.EMA)
+	// The average of a young run would be its initial values for the most part: it begins short and grows to EMA.
+	to[artifact.ScalarAverage] = float32(min(r.EMA, float64(step)/float64(step+10)))
 	to[artifact.ScalarScale] = 1 / float32(r.Accumulate)
 }
 

@@ -174,7 +174,7 @@ var kernelReferences = map[string]func(rng *rand.Rand, rows, width int64, scale 
 
 func adamwCase(rng *rand.Rand, rows, width int64, scale float64) *kernelCase {
 	const lr, clip, bias1, bias2, eps = 3e-3, 0.7, 0.3, 0.02, 1e-8
-	b1, b2 := float64(float32(0.9)), float64(float32(0.999))
+	b1, b2 := 1-float64(float32(0.1)), 1-float64(float32(0.001))
 	n := rows * width
 	v, decay, rate := normals(rng, scale, n), normals(rng, 0.1, n), normals(rng, 1, n)
 	for i, x := range v.floats {
@@ -184,7 +184,7 @@ func adamwCase(rng *rand.Rand, rows, width int64, scale float64) *kernelCase {
 		decay.dims, decay.floats = []int64{1}, []float32{0.1}
 	}
 	c := &kernelCase{
-		attributes: []*graph.Attribute{graph.Float("beta1", 0.9), graph.Float("beta2", 0.999), graph.Float("epsilon", eps)},
+		attributes: []*graph.Attribute{graph.Float("rest1", 0.1), graph.Float("rest2", 0.001), graph.Float("epsilon", eps)},
 		inputs:     []value{normals(rng, scale, n), normals(rng, scale, n), normals(rng, scale, n), v, decay, rate, {dims: []int64{4}, floats: []float32{lr, clip, bias1, bias2}}},
 		dims:       [][]int64{{n}, {n}, {n}}, want: [][]sum{{}, {}, {}},
 	}

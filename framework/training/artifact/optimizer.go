@@ -52,7 +52,7 @@ func optimizer(ps []Parameter, size int64, o AdamW, opset int64) (*graph.Model, 
 	limited := b.Min(b.Div(clip, b.Add(norm, b.Float(1e-6))), b.Float(1))
 	factor := b.Mul(b.Select(b.Greater(clip, b.Float(0)), limited, b.Float(1)), scalar(ScalarScale)) // [1]
 
-	step := b.OpN("mdm.AdamW", 3, []*graph.Attribute{graph.Float("beta1", float32(o.Beta1)), graph.Float("beta2", float32(o.Beta2)), graph.Float("epsilon", float32(o.Epsilon))},
+	step := b.OpN("mdm.AdamW", 3, []*graph.Attribute{graph.Float("rest1", float32(1-o.Beta1)), graph.Float("rest2", float32(1-o.Beta2)), graph.Float("epsilon", float32(o.Epsilon))},
 		params, grads, m, v, perElement(b, ps, func(p *Parameter) float64 { return o.WeightDecay * p.DecayRate }), perElement(b, ps, func(p *Parameter) float64 { return p.Rate }),
 		b.Concat(0, scalar(ScalarRate), factor, scalar(ScalarBias1), scalar(ScalarBias2)))
 	outputs := []graph.Output{{Name: Next + Params, Value: step[0]}, {Name: Next + Moment1, Value: step[1]}, {Name: Next + Moment2, Value: step[2]}}
@@ -63,7 +63,7 @@ func optimizer(ps []Parameter, size int64, o AdamW, opset int64) (*graph.Model, 
 	return b.Model(append(outputs, graph.Output{Name: GradNorm, Value: norm})...)
 }
 
-// perElement is a constant vector [P] that has one number for each parameter. It is written as a few runs, which the runtime
+// perElement is a constant vector [P] that has one number for each element, or [1] where it is the same for all. It is written as a few runs, which the runtime
 // unfolds when it loads the graph, so that the file stays small.
 func perElement(b *graph.Builder, ps []Parameter, of func(*Parameter) float64) graph.Value {
 	var runs []graph.Value
@@ -72,10 +72,10 @@ func perElement(b *graph.Builder, ps []Parameter, of func(*Parameter) float64) g
 		for ; i < len(ps) && of(&ps[i]) == v; i++ {
 			n += ps[i].Size()
 		}
+		if runs == nil && i == len(ps) {
+			return b.Floats([]int64{1}, []float32{float32(v)})
+		}
 		runs = append(runs, b.Expand(b.Float(v), b.Ints(n)))
-	}
-	if len(runs) == 1 {
-		return runs[0]
 	}
 	return b.Concat(0, runs...)
 }

@@ -13,7 +13,7 @@ typedef struct {
   float *sums;  // [parts, columns, width]: each part's share of the column sums
   int columns;  // column sums that the job has, into the last outputs
   // AdamW:
-  float beta1, beta2, epsilon;
+  float rest1, rest2, epsilon;
   int decays, rates;  // whether these are one per element, not one for all
 } mdm_job;
 

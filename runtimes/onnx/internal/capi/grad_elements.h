@@ -75,14 +75,14 @@ static void NAME(swiglu_grad)(const mdm_job *j, int64_t lo, int64_t hi, int64_t 
   });
 }
 
-// AdamW as PyTorch has it, g being clipped:
+// AdamW as PyTorch has it, g being clipped, with the attributes rest = 1 - b:
 //   m' = b1 m + (1-b1) g,  v' = b2 v + (1-b2) g^2,  p' = p (1 - lr w) - (lr/bias1) m' / (sqrt(v')/sqrt(bias2) + eps)
 // in: params, grads, m, v, decay w, learning-rate factors, (lr, clip, bias1, bias2); w and the factors [n] or [1]
 static void NAME(adamw)(const mdm_job *j, int64_t lo, int64_t hi, int64_t part) {
   (void)part;
   const float *in_p = j->in[0], *in_g = j->in[1], *in_m = j->in[2], *in_v = j->in[3], *decay = j->in[4], *rate = j->in[5], *scalars = j->in[6];
   const float lr = scalars[0], clip = scalars[1], step = lr / scalars[2], scale = 1 / sqrtf(scalars[3]);
-  const float beta1 = j->beta1, beta2 = j->beta2, rest1 = 1 - beta1, rest2 = 1 - beta2, epsilon = j->epsilon;
+  const float rest1 = j->rest1, rest2 = j->rest2, beta1 = 1 - rest1, beta2 = 1 - rest2, epsilon = j->epsilon;
   const int decays = j->decays, rates = j->rates;
   const VF decay_of_all = NAME(all)(*decay), rate_of_all = NAME(all)(*rate);
   float *out_p = j->out[0], *out_m = j->out[1], *out_v = j->out[2];

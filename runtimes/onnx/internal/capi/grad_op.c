@@ -172,8 +172,8 @@ static OrtStatus *ORT_API_CALL create(const OrtCustomOp *p, const OrtApi *api, c
   memcpy(&k->part, (const char *)mdm_parts_here() + op->part, sizeof k->part);
   if (!strcmp(op->name, "AdamW")) {
     mdm_job *j = &k->job;
-    j->beta1 = attribute(api, info, "beta1", 0.9f);
-    j->beta2 = attribute(api, info, "beta2", 0.999f);
+    j->rest1 = attribute(api, info, "rest1", 0.1f);
+    j->rest2 = attribute(api, info, "rest2", 0.001f);
     j->epsilon = attribute(api, info, "epsilon", 1e-8f);
   }
   *out = k;
