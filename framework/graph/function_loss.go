@@ -47,10 +47,10 @@ func (b *Builder) CrossEntropy(logits, targets Value) Value {
 	if b.err != nil {
 		return Value{}
 	}
-	flat := targets
+	rows, flat := b.Flat2(logits), targets
 	if targets.Rank() != 1 {
 		flat = b.Reshape(targets, unknown)
 	}
-	nll := b.OpN("mdm.CrossEntropy", 2, nil, b.Flat2(logits), flat)[0]
+	nll := b.OpN("mdm.CrossEntropy", 2, nil, rows, flat)[0]
 	return b.ReshapeLike(nll, targets)
 }
