@@ -60,8 +60,8 @@ type Config struct {
 	TimeSize int    `json:"time_embedding_size,omitempty" yaml:"time_embedding_size,omitempty"` // 64, even
 
 	NormEps          float64 `json:"layer_norm_eps" yaml:"layer_norm_eps"`                           // 1e-5, for both norms
-	InitializerRange float64 `json:"initializer_range,omitempty" yaml:"initializer_range,omitempty"` // standard deviation of linear layers; 0: 1 / sqrt(fan-in)
-	HeadInit         string  `json:"head_init,omitempty" yaml:"head_init,omitempty"`                 // "zeros" (MD4: the first loss is ln V) or "normal"; untied only
+	InitializerRange float64 `json:"initializer_range,omitempty" yaml:"initializer_range,omitempty"` // standard deviation of all weights; 0: see Params
+	HeadInit         string  `json:"head_init,omitempty" yaml:"head_init,omitempty"`                 // "normal", or "zeros" as MD4 (the first loss is ln V); untied only
 }
 
 // GridSpec is a rectangle of cells, row by row.
@@ -98,7 +98,7 @@ func (c Config) Filled() Config {
 		fill(&c.TimeSize, 64)
 	}
 	if !c.Tied {
-		fill(&c.HeadInit, "zeros")
+		fill(&c.HeadInit, "normal")
 	}
 	if c.Positions == Sudoku && c.Grid == nil && c.PositionTables == nil {
 		c.Grid = &GridSpec{Rows: 9, Cols: 9, Box: []int{3, 3}}

@@ -27,7 +27,7 @@ func mustSay(t testing.TB, err error, words ...string) {
 func TestDefaults(t *testing.T) {
 	got := network.Config{VocabSize: 27, HiddenSize: 768, Layers: 12, Heads: 12, MaxPositions: 256, Activation: "swiglu", Time: "adaln"}.Filled()
 	want := network.Config{ModelType: "mdm-transformer", VocabSize: 27, HiddenSize: 768, Layers: 12, Heads: 12, Intermediate: 2048, MaxPositions: 256,
-		Norm: "layer", Activation: "swiglu", Positions: "rope", RopeBase: 10000, Time: "adaln", TimeSize: 64, NormEps: 1e-5, HeadInit: "zeros"}
+		Norm: "layer", Activation: "swiglu", Positions: "rope", RopeBase: 10000, Time: "adaln", TimeSize: 64, NormEps: 1e-5, HeadInit: "normal"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

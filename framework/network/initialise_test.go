@@ -19,8 +19,8 @@ func TestParams(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %v %s %.3f %t", p.Name, p.Shape, p.Init.Kind, p.Init.Std, p.Decay))
 	}
 	want := []string{
-		"embeddings.tokens [5 4] truncated 0.500 false",
-		"embeddings.positions [6 4] truncated 0.500 false",
+		"embeddings.tokens [5 4] truncated 1.000 false",
+		"embeddings.positions [6 4] truncated 1.000 false",
 		"layers.0.attention.norm.weight [4] ones 0.000 false",
 		"layers.0.attention.norm.bias [4] zeros 0.000 false",
 		"layers.0.attention.q.weight [4 4] truncated 0.500 true",
@@ -39,7 +39,7 @@ func TestParams(t *testing.T) {
 		"layers.0.mlp.down.bias [4] zeros 0.000 false",
 		"norm.weight [4] ones 0.000 false",
 		"norm.bias [4] zeros 0.000 false",
-		"head.weight [5 4] zeros 0.000 true",
+		"head.weight [5 4] truncated 0.500 true",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -99,7 +99,7 @@ func TestInitialise(t *testing.T) {
 		t.Error("q and k start equal")
 	}
 	other := c
-	other.Layers, other.Positions, other.HeadInit = 1, "none", "normal" // other parameters, another order
+	other.Layers, other.Positions, other.HeadInit = 1, "none", "zeros" // other parameters, another order
 	for name, v := range network.Initialise(other, 7) {
 		if name != "head.weight" && !strings.HasSuffix(name, "output.weight") && !strings.HasSuffix(name, "down.weight") && !slices.Equal(v, values[name]) {
 			t.Error(name, "depends on other parameters")
@@ -118,12 +118,13 @@ func TestDrawIsPinned(t *testing.T) {
 	near(t, "normal", []float32{-0.0068780864, -3.380177, 1.6798329, -0.023848793, 0.35679406, -0.61690223}, p.Draw(1), 1e-6)
 }
 
-// An untied network with the default head starts by giving every token the same chance.
+// An untied network with a head of zeros starts by giving every token the same chance.
 func TestFirstLossIsUniform(t *testing.T) {
 	for name, c := range several(t) {
 		if c.Tied {
 			continue
 		}
+		c.HeadInit = "zeros"
 		for _, x := range logits(t, c, network.Initialise(c, 3), random(c, 1, 4)) {
 			if x != 0 {
 				t.Fatal(name, "gives a logit of", x)

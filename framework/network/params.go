@@ -43,8 +43,12 @@ func (p Param) Len() int64 {
 //
 // Weights start as truncated normal numbers of variance 1 / fan-in (LeCun), unless the config fixes their standard deviation;
 // the layers that write to the residual stream (attention.output, mlp.down) get 1 / sqrt(2 layers) of that, so that the
-// stream's variance does not grow with depth (Radford et al. 2019). Time modulation starts at zero, so that every block
-// starts as the identity (adaLN-zero), and so does an untied head, as in MD4.
+// stream's variance does not grow with depth (Radford et al. 2019). Embeddings start with variance 1, so that the first
+// layers do not drown them, or with 1 / d where the head is the embedding. Time modulation starts at zero, so that every
+// block starts as the identity (adaLN-zero). A head of zeros, MD4's, is an option: it begins at a loss of ln V and then
+// learns later. Measured with d 128 and 4 layers, mean loss of the last 60 steps in bits, one or two seeds: characters, 250
+// steps: 3.3 as here, 3.6 with embeddings of variance 1 / d or with a head of zeros, 3.9 with both, 4.0 with 0.02 throughout
+// and a head of zeros; Sudoku, 160 steps: 2.8 as here, 3.2 with both.
 func Params(c Config) []Param {
 	d, v := int64(c.HiddenSize), int64(c.VocabSize)
 	l := &lister{config: c}
@@ -70,9 +74,9 @@ func Params(c Config) []Param {
 		l.modulation("norm.modulation", 2)
 	}
 	if !c.Tied {
-		head := Init{Kind: Zeros}
-		if c.HeadInit == "normal" {
-			head = Init{Truncated, l.std(d)}
+		head := Init{Truncated, l.std(d)}
+		if c.HeadInit == "zeros" {
+			head = Init{Kind: Zeros}
 		}
 		l.add("head.weight", true, head, v, d)
 	}
@@ -144,4 +148,9 @@ func (l *lister) std(fanIn int64) float64 {
 
 // embeddingStd is that of the rows of embeddings. A tied head multiplies normalised activations with them: 1 / sqrt(d) keeps
 // the first logits near 1.
-func (l *lister) embeddingStd() float64 { return l.std(int64(l.config.HiddenSize)) }
+func (l *lister) embeddingStd() float64 {
+	if l.config.Tied || l.config.InitializerRange > 0 {
+		return l.std(int64(l.config.HiddenSize))
+	}
+	return 1
+}

@@ -58,12 +58,12 @@ func (c Config) Validate() error {
 		report("layer_norm_eps: is %g, expected a small positive number", c.NormEps)
 	}
 	if !(c.InitializerRange >= 0 && c.InitializerRange < 100) {
-		report("initializer_range: is %g, expected a standard deviation, or 0 for 1 / sqrt(fan-in)", c.InitializerRange)
+		report("initializer_range: is %g, expected a standard deviation, or 0 for one that fits each layer", c.InitializerRange)
 	}
 	if c.Tied {
 		choice("head_init", c.HeadInit, "")
 	} else {
-		choice("head_init", c.HeadInit, "zeros", "normal")
+		choice("head_init", c.HeadInit, "normal", "zeros")
 	}
 	c.validatePositions(report)
 	return errors.Join(problems...)
