@@ -36,7 +36,24 @@ func Ratio(x, n []float64) Measure {
 		d := x[i] - m.Value*n[i]
 		spread += d * d
 	}
-	m.Error = math.Sqrt(spread*float64(len(x))/float64(len(x)-1)) / sn
+	m.Error = math.Sqrt(spread*float64(len(x))/float64(len(x)-1)) / math.Abs(sn)
+	return m
+}
+
+// MeanOfDraws is the mean of x, draws of which neighbours come from neighbouring strata, such as bounds of one row at stratified
+// times. The error is that of successive differences (Wolter 2007, "Introduction to Variance Estimation", chapter 8): what the
+// strata explain is not in it. For independent draws it is that of [Mean] in expectation.
+func MeanOfDraws(x []float64) Measure {
+	m := Mean(x)
+	if !finite(m.Error) {
+		return m
+	}
+	sum := 0.0
+	for i := range len(x) - 1 {
+		d := x[i+1] - x[i]
+		sum += d * d
+	}
+	m.Error = math.Sqrt(sum / float64(2*(len(x)-1)) / float64(len(x)))
 	return m
 }
 
@@ -48,13 +65,10 @@ func (m Measure) Bits() Measure { return m.Times(1 / math.Ln2) }
 
 // String is "1.2345 ± 0.0067", the number with as many digits as its error has.
 func (m Measure) String() string {
-	if !finite(m.Error) {
+	if !finite(m.Error) || m.Error == 0 {
 		return fmt.Sprintf("%.4f", m.Value)
 	}
-	digits := 4
-	if m.Error > 0 {
-		digits = min(max(1-int(math.Floor(math.Log10(m.Error))), 0), 6)
-	}
+	digits := min(max(1-int(math.Floor(math.Log10(m.Error))), 0), 6)
 	return fmt.Sprintf("%.*f ± %.*f", digits, m.Value, digits, m.Error)
 }
 
