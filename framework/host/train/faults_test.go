@@ -5,7 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
 )
@@ -104,4 +107,30 @@ func TestBadData(t *testing.T) {
 	must(t, os.WriteFile(path, append(text, "only one field\n"...), 0o600))
 	_, err = run(t, context.Background(), settings...)
 	wantError(t, err, "puzzles.csv:83")
+}
+
+// TestFullDisk: the run ends with the file and what to do; what was saved before is whole, and the run goes on when there is room.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=600k"); err != nil {
+		t.Skipf("mounting a small tmpfs needs root: %v", err)
+	}
+	defer func() { must(t, syscall.Unmount(dir, 0)) }()
+	settings := small(t, filepath.Join(dir, "run"), "train.keep=100")
+	_, err := run(t, context.Background(), settings...)
+	wantError(t, err, "no space left on device", "make room and run the same command again")
+	c, skipped, err := checkpoint.Latest(filepath.Join(dir, "run"))
+	if err != nil || len(skipped) > 0 || c.Manifest.Step < 7 {
+		t.Fatal(c, skipped, err)
+	}
+	must(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=20m"))
+	_, err = run(t, context.Background(), settings...)
+	must(t, err)
+	calm := filepath.Join(t.TempDir(), "run")
+	settings[0] = "train.run=" + calm
+	_, err = run(t, context.Background(), settings...)
+	must(t, err)
+	if diff := cmp.Diff(outcomeOf(t, calm, 40), outcomeOf(t, filepath.Join(dir, "run"), 40)); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -86,6 +86,17 @@ func puzzles(t *testing.T, rows int) string {
 	return path
 }
 
+// molecules writes a few molecules.
+func molecules(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "molecules.csv")
+	text := "smiles\n" + strings.Repeat("CCOC(=O)c1ccccc1\nCC(=O)Nc1ccccc1\nCCN(CC)C(=O)C1CC1\nCOc1ccc(C)cc1\n", 10)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // small are the settings of a run that takes a second.
 func small(t *testing.T, dir string, more ...string) []string {
 	t.Helper()
