@@ -93,9 +93,9 @@ func (e *Evaluator) Evaluate(ctx context.Context, from Source, d Draw) (*Evaluat
 	}
 	out := &Evaluation{Kind: m.Bound}
 	sums := tally{}
-	turn := turnOf(d)
+	turn := d.turn()
 	for at := 0; at < rows; at += m.EvalRows {
-		n, _, err := inputs.fill(pass{position: int64(at), step: evaluationStep + d.Number, row: at, batch: rows, turn: turn, done: 1})
+		n, _, err := inputs.fill(d.passAt(at, turn))
 		if err != nil {
 			return nil, err
 		}
@@ -119,9 +119,14 @@ func (e *Evaluator) Evaluate(ctx context.Context, from Source, d Draw) (*Evaluat
 	return out, nil
 }
 
-// turnOf turns the times of a draw round by a random number of places. Times that are stratified over rows would else give the
+// passAt is the pass that begins with a row.
+func (d Draw) passAt(row, turn int) pass {
+	return pass{position: int64(row), step: evaluationStep + d.Number, row: row, batch: d.Rows, turn: turn, done: 1}
+}
+
+// turn turns the times of a draw round by a random number of places. Times that are stratified over rows would else give the
 // first row of a set a small time and the last one a large time in every draw, which is unbiased for rows in random order alone.
-func turnOf(d Draw) int {
+func (d Draw) turn() int {
 	var u [1]float32
 	diffusion.NewNoise(d.Seed, "turn").Uniform(u[:], evaluationStep+d.Number, 0, 1)
 	return int(float64(u[0]) * float64(d.Rows))

@@ -81,7 +81,7 @@ func (r *run) newQueue(ctx context.Context) (*queue, error) {
 // run fills feeds for one pass after the other. It reads nothing of r that changes.
 func (q *queue) run(ctx context.Context, passes int64, r *run) {
 	defer close(q.ended)
-	rows, micro := r.Set.Manifest.Rows, int64(r.Accumulate)
+	micro := int64(r.Accumulate)
 	for n := passes; n < r.Steps*micro; n++ {
 		var b *batch
 		select {
@@ -89,17 +89,22 @@ func (q *queue) run(ctx context.Context, passes int64, r *run) {
 		case <-ctx.Done():
 			return
 		}
-		step := n / micro
-		b.rows, b.tokens, b.err = b.inputs.fill(pass{position: n * int64(rows), step: step, row: int(n%micro) * rows, batch: rows * int(micro),
-			done: float32(float64(step) / float64(r.Steps))})
+		b.rows, b.tokens, b.err = b.inputs.fill(r.passAt(n))
 		if b.scalars != nil {
-			r.scalars(b.scalars, step+1)
+			r.scalars(b.scalars, n/micro+1)
 		}
 		if b.keep != nil {
 			b.keep[0] = float32(min(n%micro, 1))
 		}
 		q.full <- b
 	}
+}
+
+// passAt is the nth pass of the run, counted from 0.
+func (r *run) passAt(n int64) pass {
+	rows, micro := r.Set.Manifest.Rows, int64(r.Accumulate)
+	step := n / micro
+	return pass{position: n * int64(rows), step: step, row: int(n%micro) * rows, batch: rows * int(micro), done: float32(float64(step) / float64(r.Steps))}
 }
 
 // next waits for a filled feed.
