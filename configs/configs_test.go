@@ -1,6 +1,8 @@
 package configs_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/mdmhost/mdmhost/configs"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/planners"
+	"github.com/mdmhost/mdmhost/plugins/trainers"
 )
 
 func TestEveryPresetLoads(t *testing.T) {
@@ -33,8 +36,36 @@ func TestEveryPresetLoads(t *testing.T) {
 		if _, err := c.PlannerOptions(d.OptionsSchema); err != nil {
 			t.Errorf("preset %s: %v", name, err)
 		}
-		if section := config.Lookup("runtime.provider"); c.Planner.Name != name && !slices.Contains(section.Enum, name) {
+		if strings.HasPrefix(name, "train-") {
+			trains(t, name, c)
+		} else if section := config.Lookup("runtime.provider"); c.Planner.Name != name && !slices.Contains(section.Enum, name) {
 			t.Errorf("preset %s: expected a planner or provider of that name, found planner %s", name, c.Planner.Name)
 		}
+	}
+}
+
+// trains holds a preset of training against its trainer, its data and its network, as far as they need no files.
+func trains(t *testing.T, name string, c *config.Config) {
+	t.Helper()
+	d, err := trainers.All()[c.Trainer.Name]().Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.TrainerOptions(d.OptionsSchema); err != nil {
+		t.Errorf("preset %s: %v", name, err)
+	}
+	file := filepath.Join(t.TempDir(), "rows.txt")
+	if c.Data.Column != "" {
+		file = filepath.Join(t.TempDir(), "rows.csv")
+	}
+	if err := os.WriteFile(file, []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Data.Train = []string{file}
+	if err := c.Data.Validate(); err != nil {
+		t.Errorf("preset %s: %v", name, err)
+	}
+	if c.Train.Precision != "float16" || c.Train.Steps < 1000 {
+		t.Errorf("preset %s: precision %s, %d steps; expected a whole run that ends in a small file", name, c.Train.Precision, c.Train.Steps)
 	}
 }
