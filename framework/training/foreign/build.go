@@ -16,8 +16,8 @@ func (n *Network) Signature() graph.Signature {
 // Opset is the version of ONNX's operators in the file. Training graphs must have the same one.
 func (n *Network) Opset() int64 { return n.model.Opset("") }
 
-// Parameters are the trained tensors in the order in which the network uses them. Matrices have the orientation of the file: an exporter
-// stores most of PyTorch's as [in, out].
+// Parameters are the trained tensors in the order in which the network uses them. Weight decay is for those with two dimensions
+// or more. Matrices have the orientation of the file: exporters store most of PyTorch's as [in, out].
 func (n *Network) Parameters() []artifact.Parameter {
 	out := make([]artifact.Parameter, len(n.params))
 	for i, p := range n.params {

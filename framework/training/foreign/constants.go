@@ -23,7 +23,7 @@ func (r *reader) constants(all []*candidate) {
 			c.fixed = "a mask"
 		case waves(c.values, t.Dims), slices.ContainsFunc(all, func(d *candidate) bool { return d != c && circle(c, d) }):
 			c.fixed = "sines and cosines"
-		case frequencies(t.Name, readers, 8):
+		case frequencies(t.Name, readers, map[string]bool{}):
 			c.fixed = "frequencies of sines and cosines"
 		case len(t.Dims) >= 3 && r.ports.rows.Size > 1 && t.Dims[0] == r.ports.rows.Size && t.Dims[1] == r.ports.length.Size:
 			c.fixed = "folded for each row of the fixed batch; export the model with a dynamic batch to train what is behind it"
@@ -75,21 +75,23 @@ func unit(x, y float32) bool {
 	return math.Abs(float64(x)*float64(x)+float64(y)*float64(y)-1) < 1e-5
 }
 
-// frequencies tells whether everything that is made of an edge goes into sines and cosines.
-func frequencies(edge string, readers map[string][]*graph.Node, depth int) bool {
-	if depth == 0 || len(readers[edge]) == 0 {
-		return false
+// frequencies tells whether everything that is made of an edge goes into sines and cosines. seen are the edges that were
+// looked at.
+func frequencies(edge string, readers map[string][]*graph.Node, seen map[string]bool) bool {
+	if seen[edge] {
+		return true
 	}
+	seen[edge] = true
 	for _, n := range readers[edge] {
 		switch n.Op {
 		case "Sin", "Cos":
 		case "Mul", "MatMul", "Einsum", "Identity", "Cast", "Unsqueeze", "Squeeze", "Reshape", "Transpose", "Expand", "Concat", "Slice", "Gather":
-			if !frequencies(n.Outputs[0], readers, depth-1) {
+			if !frequencies(n.Outputs[0], readers, seen) {
 				return false
 			}
 		default:
 			return false
 		}
 	}
-	return true
+	return len(readers[edge]) > 0
 }

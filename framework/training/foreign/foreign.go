@@ -16,8 +16,8 @@ import (
 type Options struct {
 	Name string // of the model, in messages and scopes; "" is the graph's own name
 	Dir  string // folder of external data; "" where the model is one file
-	// Train and Freeze are patterns of parameter names, such as "bert.encoder.*" (as in path.Match; * matches dots, too). If Train is given,
-	// nothing else is trained; what it matches is trained even where it looks like a constant. Freeze goes before Train.
+	// Train and Freeze are patterns of parameter names, such as "bert.encoder.*" (as in path.Match; * matches dots, too). If Train
+	// is given, nothing else is trained; what it matches is trained even where it looks like a constant. Freeze goes before Train.
 	Train, Freeze []string
 	// Untied leaves matrices with equal values apart, each to be trained on its own.
 	Untied bool

@@ -26,6 +26,9 @@ func (r *reader) open(m *graph.Model) error {
 	}
 	r.tensors, r.edges = map[string]*graph.Tensor{}, map[string]bool{}
 	for _, n := range m.Graph.Nodes {
+		if len(n.Outputs) == 0 {
+			return fail(n, "it has no output; the file is damaged, export the model anew")
+		}
 		t, err := hoisted(n)
 		if err != nil {
 			return err
