@@ -56,7 +56,7 @@ func newDataShow() *cobra.Command {
 		Example: "  mdmhost data show shards/books\n  mdmhost data show shards/books --verify --json",
 		Args:    oneArg("directory"),
 	}
-	asJSON := asJSON(c)
+	_, asJSON := newSettings(c), asJSON(c)
 	verify := c.Flags().Bool("verify", false, "compare every byte with its digest")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		p, err := train.Show(c.Context(), args[0], *verify)

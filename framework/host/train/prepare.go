@@ -2,6 +2,8 @@ package train
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +51,9 @@ func Show(ctx context.Context, dir string, verify bool) (*Prepared, error) {
 	s := data.Defaults()
 	s.Prepared = dir
 	d, err := data.Open(ctx, s, data.Options{})
+	if wrong := (data.Problems{}); errors.As(err, &wrong) {
+		return nil, fmt.Errorf("%s: %s", dir, wrong[0].Text)
+	}
 	if err != nil {
 		return nil, err
 	}
