@@ -359,21 +359,21 @@ func (r *run) log() error {
 	metrics := tally(i.Metrics).means()
 	loss, steps := i.Loss/float64(i.Steps), float64(i.Steps)
 	l := record.Line{Kind: record.Train, Step: r.step, Loss: loss, LR: r.Rate.At(r.step, r.Steps), GradNorm: i.GradNorm / steps,
-		BitsPerToken: bits(metrics, loss), Rows: r.rows, Tokens: r.tokens, TokensPerSecond: float64(r.clock.tokens) / time.Since(r.clock.since).Seconds(),
+		BitsPerToken: bits(metrics), Rows: r.rows, Tokens: r.tokens, TokensPerSecond: float64(r.clock.tokens) / time.Since(r.clock.since).Seconds(),
 		Seconds: r.seconds(), Metrics: metrics}
 	r.interval = checkpoint.Interval{Metrics: tally{}}
 	r.clock = clock{since: time.Now()}
 	return r.line(l)
 }
 
-// NLL is the metric, in nats a token, that bits per token are computed from; a trainer without it reports its loss.
+// NLL is the metric, in nats a token, that bits per token are computed from. A trainer without it has a loss of its own unit alone.
 const NLL = "nll"
 
-func bits(metrics map[string]float64, loss float64) float64 {
+func bits(metrics map[string]float64) float64 {
 	if nll, ok := metrics[NLL]; ok {
 		return nll / math.Ln2
 	}
-	return loss / math.Ln2
+	return math.NaN()
 }
 
 func (r *run) line(l record.Line) error {

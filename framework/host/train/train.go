@@ -21,6 +21,7 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/mdmhost/mdmhost/framework/host"
@@ -210,15 +211,17 @@ func (s *session) initial() (*training.State, error) {
 // report draws the curve and prints the summary.
 func (s *session) report(sum *training.Summary) error {
 	run := s.cfg.Train.Run
+	files := []string{MetricsFile, ModelDir}
 	lines, err := record.Read(filepath.Join(run, MetricsFile))
-	if err == nil && len(lines) > 0 {
+	if err == nil && slices.ContainsFunc(lines, func(l record.Line) bool { return !math.IsNaN(l.BitsPerToken) }) {
+		files = slices.Insert(files, 1, CurveFile)
 		err = curve.WriteFile(filepath.Join(run, CurveFile), lines, curve.Options{Title: s.name() + ", " + s.trainer.description.Name, Unit: "bits per token"})
 	}
 	seconds := func(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
 	text := progress.Summary{Step: sum.Step, Steps: s.cfg.Train.Steps, From: sum.From, Stopped: endings[sum.End], Tokens: sum.SessionTokens,
 		Times: progress.Times{Wall: seconds(sum.Seconds), Data: seconds(sum.Share.Data), Runtime: seconds(sum.Share.Steps), Evaluation: seconds(sum.Share.Evaluations), Checkpoint: seconds(sum.Share.Checkpoints)},
 		Best:  sum.Best, Model: s.name(), Trainer: s.trainer.String(), Provider: s.provider(), Notes: append(s.device.Notes(), s.denoiser.notes...), Run: run, Seed: s.seed,
-		Files: []string{MetricsFile, CurveFile, ModelDir}}
+		Files: files}
 	for _, skipped := range sum.Skipped {
 		text.Notes = append(text.Notes, skipped.Error())
 	}

@@ -121,7 +121,11 @@ func (p *Progress) position() string { return fmt.Sprintf("step %d/%d", p.step, 
 // figures are the newest ones of the run.
 func (p *Progress) figures() (out []string) {
 	if p.last.Step > 0 {
-		out = append(out, fmt.Sprintf("loss %.4f", p.last.Loss), fmt.Sprintf("%.3f bits/token", p.last.BitsPerToken), fmt.Sprintf("%.0f tokens/s", p.last.TokensPerSecond))
+		out = append(out, fmt.Sprintf("loss %.4f", p.last.Loss))
+		if !math.IsNaN(p.last.BitsPerToken) { // the trainer says what its loss is in tokens
+			out = append(out, fmt.Sprintf("%.3f bits/token", p.last.BitsPerToken))
+		}
+		out = append(out, fmt.Sprintf("%.0f tokens/s", p.last.TokensPerSecond))
 	}
 	if p.evaluated {
 		out = append(out, fmt.Sprintf("best %.3f", p.best))
