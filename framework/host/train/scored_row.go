@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // row makes a row of a text: special tokens and what is given are fixed, the rest is scored.
@@ -22,6 +23,9 @@ func (g *gauge) row(t *Text) (line, error) {
 		return line{}, err
 	}
 	if _, err := g.model.EncodeTokens(row.tokens); err != nil {
+		if t.Tokens == nil {
+			err = errors.New(strings.TrimPrefix(err.Error(), "tokens: "))
+		}
 		return line{}, err
 	}
 	free := targets(row.fixed)

@@ -99,10 +99,10 @@ func (t *Text) check() error {
 		}
 	}
 	switch {
-	case forms != 1:
-		return errors.New("expected one of text, tokens and infill with answer")
 	case t.Prompt != nil && t.Text == nil:
 		return errors.New("prompt: goes with text; add it, or leave it out")
+	case forms != 1:
+		return errors.New("expected one of text, tokens and infill with answer")
 	case (t.Infill != nil) != (t.Answer != nil):
 		return errors.New("infill and answer go together: the answer is the whole text, blanks filled; give both")
 	}
