@@ -7,7 +7,6 @@ package training
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -110,7 +109,7 @@ type run struct {
 	began    time.Time
 	summary  Summary
 	interval checkpoint.Interval // adds up what one line of metrics.jsonl is about
-	metrics  tally // of the step in progress
+	metrics  tally               // of the step in progress
 	clock    clock
 	observer Observer
 }
@@ -226,105 +225,6 @@ func (r *run) loop(ctx context.Context) error {
 	return nil
 }
 
-// takeStep runs the passes of one step.
-func (r *run) takeStep(ctx context.Context, q *queue) error {
-	var loss float64
-	rows, tokens := int64(0), int64(0)
-	clear(r.metrics)
-	metrics := r.metrics
-	for range r.Accumulate {
-		waiting := time.Now()
-		b, err := q.next(ctx)
-		if err != nil {
-			return err
-		}
-		running := time.Now()
-		r.summary.Share.Data += running.Sub(waiting).Seconds()
-		err = r.k.pass.Run(ctx, b.feed)
-		r.summary.Share.Steps += time.Since(running).Seconds()
-		rows, tokens = rows+int64(b.rows), tokens+b.tokens
-		q.done(b)
-		if err != nil {
-			return err
-		}
-		loss += float64(q.figures.loss[0]) / float64(r.Accumulate)
-		if !finite(loss) {
-			return r.diverged("loss", loss)
-		}
-		metrics.add(&q.figures)
-	}
-	if r.k.update != nil {
-		running := time.Now()
-		r.scalars(q.scalars, r.step+1)
-		if err := r.k.update.Run(ctx, r.k.tail); err != nil {
-			return err
-		}
-		r.summary.Share.Steps += time.Since(running).Seconds()
-	}
-	norm := float64(q.figures.norm[0])
-	if !finite(norm) {
-		return r.diverged("norm of the gradient", norm)
-	}
-	r.step++
-	r.rows += rows
-	r.tokens += tokens
-	r.summary.SessionTokens += tokens
-	if r.observer != nil {
-		r.observer.Step(r.step)
-	}
-	i := &r.interval
-	i.Loss, i.GradNorm, i.Steps = i.Loss+loss, i.GradNorm+norm, i.Steps+1
-	for name, m := range metrics {
-		sum := i.Metrics[name]
-		i.Metrics[name] = [2]float64{sum[0] + m[0], sum[1] + m[1]}
-	}
-	r.clock.tokens += tokens
-	return nil
-}
-
-// diverged takes the step back, so that the state before it can be saved, and says what to do.
-func (r *run) diverged(what string, value float64) error {
-	last := r.k.update
-	if last == nil {
-		last = r.k.pass
-	}
-	if last == r.k.update && what == "loss" {
-		last = nil // the update did not run
-	}
-	if last != nil {
-		if err := last.Undo(); err != nil {
-			return err
-		}
-	}
-	return &Diverged{Step: r.step + 1, What: what, Value: value, Rate: r.Rate.At(r.step+1, r.Steps)}
-}
-
-// Diverged is the error of a step whose loss or gradient is not finite. The state before it was saved.
-type Diverged struct {
-	Step  int64
-	What  string // "loss" or "norm of the gradient"
-	Value float64
-	Rate  float64 // the learning rate
-}
-
-// Error says what to do.
-func (d *Diverged) Error() string {
-	return fmt.Sprintf("step %d: the %s is %v, expected a finite number; the state before it is saved: lower optimizer.lr (%.3g at this step) or optimizer.clip, or lengthen optimizer.warmup, in a new run",
-		d.Step, d.What, d.Value, d.Rate)
-}
-
-// scalars fills what the optimiser is told for a step.
-func (r *run) scalars(to []float32, step int64) {
-	adam := &r.Set.Manifest.Adam
-	to[artifact.ScalarRate] = float32(r.Rate.At(step, r.Steps))
-	to[artifact.ScalarClip] = float32(r.Clip)
-	to[artifact.ScalarBias1] = float32(-math.Expm1(float64(step) * math.Log(adam.Beta1)))
-	to[artifact.ScalarBias2] = float32(-math.Expm1(float64(step) * math.Log(adam.Beta2)))
-	// The average of a young run would be its initial values for the most part: it begins short and grows to EMA.
-	to[artifact.ScalarAverage] = float32(min(r.EMA, float64(step)/float64(step+10)))
-	to[artifact.ScalarScale] = 1 / float32(r.Accumulate)
-}
-
 // after writes lines, evaluates and saves where it is time to.
 func (r *run) after(ctx context.Context) (stop bool, err error) {
 	last := r.step == r.Steps
@@ -352,38 +252,6 @@ func (r *run) after(ctx context.Context) (stop bool, err error) {
 	}
 	return false, nil
 }
-
-// log writes the line of the steps since the last one.
-func (r *run) log() error {
-	i := &r.interval
-	metrics := tally(i.Metrics).means()
-	loss, steps := i.Loss/float64(i.Steps), float64(i.Steps)
-	l := record.Line{Kind: record.Train, Step: r.step, Loss: loss, LR: r.Rate.At(r.step, r.Steps), GradNorm: i.GradNorm / steps,
-		BitsPerToken: bits(metrics), Rows: r.rows, Tokens: r.tokens, TokensPerSecond: float64(r.clock.tokens) / time.Since(r.clock.since).Seconds(),
-		Seconds: r.seconds(), Metrics: metrics}
-	r.interval = checkpoint.Interval{Metrics: tally{}}
-	r.clock = clock{since: time.Now()}
-	return r.line(l)
-}
-
-// NLL is the metric, in nats a token, that bits per token are computed from. A trainer without it has a loss of its own unit alone.
-const NLL = "nll"
-
-func bits(metrics map[string]float64) float64 {
-	if nll, ok := metrics[NLL]; ok {
-		return nll / math.Ln2
-	}
-	return math.NaN()
-}
-
-func (r *run) line(l record.Line) error {
-	if r.observer != nil {
-		r.observer.Line(l)
-	}
-	return r.writer.Write(l)
-}
-
-func (r *run) seconds() float64 { return r.before + time.Since(r.began).Seconds() }
 
 // judge evaluates and tells whether the result is the best so far.
 func (r *run) judge(ctx context.Context) (bool, error) {
