@@ -26,9 +26,6 @@ type Model struct {
 	Manifest  *Manifest // mdm.json with its defaults
 	Tokenizer tokenizer.Tokenizer
 
-	// TokenizerJSON is tokenizer.json as it stands.
-	TokenizerJSON []byte
-
 	// GenerationConfig is generation_config.json as it stands, or nil. Generation is the same, parsed: the default
 	// sampler, planner and sampling settings, and whatever else a Hugging Face file holds.
 	GenerationConfig []byte

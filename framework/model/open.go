@@ -64,7 +64,7 @@ func (f folder) open(o options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Name: f.name, Dir: f.dir, ONNXName: onnxName, ONNX: onnx, TokenizerJSON: tok, folder: f}
+	m := &Model{Name: f.name, Dir: f.dir, ONNXName: onnxName, ONNX: onnx, folder: f}
 	if m.Config, err = ParseConfig(f.path(configFileName), config); err != nil {
 		return nil, err
 	}

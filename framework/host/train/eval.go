@@ -82,7 +82,11 @@ func (g *gauge) open(ctx context.Context) (*data.Data, error) {
 		}
 		read = data.Open
 	}
-	d, err := read(ctx, s, data.Options{Tokenizer: m.TokenizerJSON})
+	tokens, err := tokenizerOf(m)
+	if err != nil {
+		return nil, err
+	}
+	d, err := read(ctx, s, data.Options{Tokenizer: tokens})
 	if err != nil {
 		return nil, settingProblems(g.cfg, err)
 	}

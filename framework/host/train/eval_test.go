@@ -12,8 +12,10 @@ import (
 	"testing"
 
 	"github.com/mdmhost/mdmhost/framework/evaluate"
+	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/train"
+	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/training/record"
 )
 
@@ -257,4 +259,35 @@ func long(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "long.csv")
 	must(t, os.WriteFile(path, []byte("text\n"+strings.Repeat("C", 15)+"\n"), 0o600))
 	return path
+}
+
+// TestFixedSizes: an export of fixed batch and length gets the same number as one of any.
+func TestFixedSizes(t *testing.T) {
+	m, err := model.Open("rxnmapper-albert")
+	must(t, err)
+	dir := filepath.Join(t.TempDir(), "fixed")
+	must(t, os.MkdirAll(filepath.Join(dir, "onnx"), 0o755))
+	for _, name := range []string{"config.json", "tokenizer.json"} {
+		text, err := m.ReadFile(name)
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+	}
+	file, err := graph.Decode(m.ONNX)
+	must(t, err)
+	for _, v := range slices.Concat(file.Graph.Inputs, file.Graph.Outputs) {
+		v.Shape[0], v.Shape[1] = graph.Known(4), graph.Known(8)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "onnx", "model.onnx"), file.Encode(), 0o600))
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	must(t, os.WriteFile(path, []byte("text\nCC\nCO\nCCO\nCN\nCCN\n"), 0o600))
+	settings := []string{"data.valid=" + path, "data.column=text", "data.layout=padded", "data.length=8", "runtime.threads=1"}
+	want, err := eval(t, train.EvalOptions{Draws: 2}, settings...)
+	must(t, err)
+	got, err := eval(t, train.EvalOptions{Draws: 2}, append(settings, "model="+dir)...)
+	must(t, err)
+	if a, b := got.Bound.NatsPerRow.Value, want.Bound.NatsPerRow.Value; math.Abs(a-b) > 1e-4*b {
+		t.Errorf("%v, want %v", a, b)
+	}
+	_, err = eval(t, train.EvalOptions{}, append(settings, "model="+dir, "data.length=6")...)
+	wantError(t, err, "the export fixed rows to 8 positions, found 6")
 }

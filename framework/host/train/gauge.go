@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -137,14 +136,6 @@ func (g *gauge) passRows(length, most int) int {
 		n = min(64, max(1, 32<<20/(length*g.model.V)))
 	}
 	return max(1, min(n, most))
-}
-
-// externalDir is the folder of weights that lie beside the ONNX file, or "" for an embedded model.
-func externalDir(m *model.Model) string {
-	if m.Dir == "" {
-		return ""
-	}
-	return filepath.Join(m.Dir, filepath.Dir(filepath.FromSlash(m.ONNXName)))
 }
 
 // runtime is what really ran, such as "onnx/cpu, 2 threads".

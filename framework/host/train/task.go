@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/autodiff"
 	"github.com/mdmhost/mdmhost/framework/diffusion"
+	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/network"
@@ -41,6 +43,7 @@ func ask(ctx context.Context, cfg *config.Config, o host.Options, d *denoiser) (
 		return nil, err
 	}
 	t.task = spec.Task{V: d.v, MaskID: int64(d.mask), PadID: int64(d.pad), Suppressed: d.suppress, Denoiser: d.Signature(), Opset: d.opset}
+	t.task.Rows, t.task.Length = sizes(t.task.Denoiser)
 	if t.task.Options, err = json.Marshal(t.options); err != nil {
 		return nil, err
 	}
@@ -48,6 +51,17 @@ func ask(ctx context.Context, cfg *config.Config, o host.Options, d *denoiser) (
 		return nil, err
 	}
 	return t, plugin.End(ctx)
+}
+
+// sizes are the rows and positions that a network's export fixed, 0 where any will do.
+func sizes(s graph.Signature) (rows, length int) {
+	i := slices.IndexFunc(s.Inputs, func(p graph.Port) bool { return p.Name == "input_ids" })
+	for at, to := range []*int{&rows, &length} {
+		if d := s.Inputs[i].Shape[at]; d.IsKnown() {
+			*to = int(d.Size)
+		}
+	}
+	return rows, length
 }
 
 // String is the trainer with its options, such as "md4 schedule=cosine".
@@ -64,7 +78,7 @@ func compose(cfg *config.Config, d *denoiser, t *trainer, length int) (*artifact
 	o := cfg.Optimizer
 	return artifact.Compose(artifact.Composition{
 		Task: t.task, Reply: t.reply, Networks: map[string]artifact.Network{spec.Denoiser: d},
-		Rows: cfg.Train.Batch, EvalRows: min(cfg.Train.Batch, cfg.Train.EvalRows), Length: length,
+		Rows: cmp.Or(t.task.Rows, cfg.Train.Batch), EvalRows: cmp.Or(t.task.Rows, min(cfg.Train.Batch, cfg.Train.EvalRows)), Length: length,
 		Adam:     artifact.AdamW{Beta1: o.Beta1, Beta2: o.Beta2, Epsilon: o.Epsilon, WeightDecay: o.WeightDecay, Average: o.EMA > 0},
 		Autodiff: autodiff.Options{Kernels: cfg.Train.Kernels, Recompute: cfg.Train.Recompute},
 	})
