@@ -3,7 +3,6 @@ package training
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/mdmhost/mdmhost/framework/diffusion"
 	"github.com/mdmhost/mdmhost/framework/training/artifact"
@@ -153,12 +152,4 @@ func (f *feeding) fill(p pass) (rows int, tokens int64, err error) {
 		}
 	}
 	return rows, tokens, nil
-}
-
-// plural is "1 row", "2 rows".
-func plural(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.FormatInt(n, 10) + " " + what + "s"
 }
