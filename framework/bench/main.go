@@ -25,6 +25,7 @@ import (
 // bench is what all measurements share.
 type bench struct {
 	model   string // directory of rxnfp-bert
+	data    string // directory of the project's data
 	binary  string // mdmhost
 	python  string // interpreter that has the peers
 	budget  time.Duration
@@ -43,6 +44,7 @@ func main() {
 	}
 	b := bench{}
 	flag.StringVar(&b.model, "model", "../shared/models/rxnfp-bert", "`directory` of the model that is sampled from")
+	flag.StringVar(&b.data, "data", "../shared/data", "`directory` of the data that the twins train on")
 	flag.StringVar(&b.binary, "binary", "bin/mdmhost", "the mdmhost whose start is measured")
 	flag.StringVar(&b.python, "peers", peers(), "Python with onnxruntime, numpy and, if possible, torch and onnx (environment: MDMHOST_PEERS)")
 	flag.DurationVar(&b.budget, "budget", 15*time.Second, "time for each figure, about")
@@ -72,7 +74,7 @@ func (b bench) run(ctx context.Context, only []string) error {
 	groups := []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"head", b.head}, {"start", b.start}, {"train", b.train}}
+	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"head", b.head}, {"start", b.start}, {"train", b.train}, {"twin", b.twin}}
 	if len(only) == 0 {
 		only = []string{"nfe", "plugin", "head", "start"}
 	}
@@ -82,7 +84,7 @@ func (b bench) run(ctx context.Context, only []string) error {
 			known = known || g.name == name
 		}
 		if !known {
-			return fmt.Errorf("argument %s: expected some of nfe, plugin, head, start, train, or nothing for all but train", name)
+			return fmt.Errorf("argument %s: expected some of nfe, plugin, head, start, train, twin, or nothing for all but the last two", name)
 		}
 	}
 	fmt.Printf("# %s/%s, %d cores, load %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load())

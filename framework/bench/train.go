@@ -33,7 +33,7 @@ func (b bench) train(ctx context.Context) (err error) {
 
 // runner is one side of the comparison, with what its steps took.
 type runner struct {
-	name    string // of our forms: standard or kernels
+	name    string // of our forms, or PyTorch's
 	process *peer
 	cpu     []float64 // milliseconds of processor time, of all threads
 	loss    []float64
@@ -127,7 +127,10 @@ func (b bench) reportSteps(name string, ms [][]float64, runners []*runner, torch
 		errs = append(errs, report(os.Stdout, what+"_"+name, value, target))
 	}
 	for i, form := range forms {
-		prefix := map[string]string{"standard": "_standard"}[form]
+		prefix := "_" + form
+		if form == "kernels" {
+			prefix = ""
+		}
 		if torch {
 			say("step"+prefix+"_vs_torch", paired(ms[i], ms[last]), targets[form])
 			say("step"+prefix+"_cpu_vs_torch", paired(runners[i].cpu, runners[last].cpu), targets[form])
@@ -136,7 +139,8 @@ func (b bench) reportSteps(name string, ms [][]float64, runners []*runner, torch
 			}
 		}
 	}
-	say("step_kernels_vs_standard", paired(ms[1], ms[0]), "")
+	say("step_kernels_vs_standard", paired(runners[1].cpu, runners[0].cpu), "")
+	say("step_recompute_vs_kernels", paired(runners[2].cpu, runners[1].cpu), "")
 	say("step_gemm_share", profile.products/profile.total, "")
 	if torch {
 		say("step_gemm_floor_vs_torch", profile.products/median(ms[last]), "")

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/autodiff"
 	"github.com/mdmhost/mdmhost/framework/diffusion"
@@ -25,12 +26,18 @@ type setting struct {
 	name         string
 	network      network.Config
 	rows, length int
+	mask         int64
+	suppressed   []int64 // tokens that are never data
+	options      string  // of md4
 }
 
 var settings = []*setting{
-	{"sudoku", sized(14, 128, 81, network.Sudoku), 64, 81},
-	{"text", sized(64, 256, 256, network.RoPE), 16, 256},
+	{"sudoku", sized(14, 128, 81, network.Sudoku), 64, 81, 13, []int64{13}, byTime},
+	{"text", sized(64, 256, 256, network.RoPE), 16, 256, 63, []int64{63}, byTime},
 }
+
+// byTime spares evaluations an input that the steps do not have.
+const byTime = `{"eval": "time"}`
 
 // sized is a network of 6 layers and 4 heads with the default norms and activation.
 func sized(v, d, length int, positions string) network.Config {
@@ -61,7 +68,7 @@ type description struct {
 	Network    network.Config       `json:"network"`
 	Rows       int                  `json:"rows"`
 	Length     int                  `json:"length"`
-	Mask       int                  `json:"mask"` // the last token, which is never data
+	Mask       int64                `json:"mask"` // the last token, which is never data
 	Eps        float64              `json:"eps"`
 	Adam       artifact.AdamW       `json:"adam"`
 	Rate       float64              `json:"rate"`
@@ -75,16 +82,11 @@ func (s *setting) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	d := description{Network: s.network, Rows: s.rows, Length: s.length, Mask: s.network.VocabSize - 1, Eps: eps, Adam: adam, Rate: rate, Clip: clip, Parameters: set.Manifest.Parameters}
-	values := network.Initialise(s.network, 1)
-	var params []float32
-	for _, p := range network.Params(s.network) {
-		params = append(params, values[p.Name]...)
-	}
+	d := description{Network: s.network, Rows: s.rows, Length: s.length, Mask: s.mask, Eps: eps, Adam: adam, Rate: rate, Clip: clip, Parameters: set.Manifest.Parameters}
 	random := rand.New(rand.NewPCG(1, 2))
 	tokens := make([]int64, s.rows*s.length)
 	for i := range tokens {
-		tokens[i] = random.Int64N(int64(d.Mask))
+		tokens[i] = random.Int64N(d.Mask)
 	}
 	u, time := make([]float32, len(tokens)), make([]float32, s.rows)
 	diffusion.NewNoise(1, "u").Uniform(u, 0, 0, s.length)
@@ -94,18 +96,38 @@ func (s *setting) write(dir string) error {
 		return err
 	}
 	errs := []error{os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "setting.json"), text, 0o644)}
-	for name, numbers := range map[string]any{"params.f32": params, "tokens.i64": tokens, "u.f32": u, "time.f32": time} {
+	for name, numbers := range map[string]any{"params.f32": s.initial(), "tokens.i64": tokens, "u.f32": u, "time.f32": time} {
 		var raw bytes.Buffer
 		errs = append(errs, binary.Write(&raw, binary.LittleEndian, numbers), os.WriteFile(filepath.Join(dir, name), raw.Bytes(), 0o644))
 	}
 	return errors.Join(errs...)
 }
 
+// initial are the first values of all parameters [P].
+func (s *setting) initial() []float32 {
+	values := network.Initialise(s.network, 1)
+	var out []float32
+	for _, p := range network.Params(s.network) {
+		out = append(out, values[p.Name]...)
+	}
+	return out
+}
+
+// take notes the special tokens of a vocabulary.
+func (s *setting) take(special network.Special) {
+	s.mask = int64(special.Mask)
+	for _, id := range []int32{special.Mask, special.Pad} {
+		if id >= 0 {
+			s.suppressed = append(s.suppressed, int64(id))
+		}
+	}
+	slices.Sort(s.suppressed)
+}
+
 // compose makes the artifacts of MD4 with the linear schedule.
 func (s *setting) compose(o autodiff.Options) (*artifact.Set, error) {
 	net := full{artifact.Transformer(s.network)}
-	task := spec.Task{Options: []byte(`{"eval": "time"}`), V: s.network.VocabSize, MaskID: int64(s.network.VocabSize - 1), PadID: -1,
-		Suppressed: []int64{int64(s.network.VocabSize - 1)}, Denoiser: net.Signature(), Opset: graph.DefaultOpset}
+	task := spec.Task{Options: []byte(s.options), V: s.network.VocabSize, MaskID: s.mask, PadID: -1, Suppressed: s.suppressed, Denoiser: net.Signature(), Opset: graph.DefaultOpset}
 	reply, err := md4.New().Build(context.Background(), task)
 	if err != nil {
 		return nil, err

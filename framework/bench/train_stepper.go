@@ -23,8 +23,15 @@ import (
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
 
-// The two forms of our step.
-var forms = []string{"standard", "kernels"}
+// forms of our step: stock operators alone, fused kernels, and these with attention that is computed again in the backward pass.
+var forms = []string{"standard", "kernels", "recompute"}
+
+func optionsOf(form string) (autodiff.Options, string) {
+	if form == "standard" {
+		return autodiff.Options{}, onnx.KernelsStandard
+	}
+	return autodiff.Options{Kernels: true, Recompute: form == "recompute"}, onnx.KernelsFused
+}
 
 // stepperArgument makes this program the process that takes steps: stepper DIR THREADS FORM PROFILE.
 const stepperArgument = "stepper"
@@ -40,7 +47,8 @@ func startStepper(ctx context.Context, dir string, threads int, form, profile st
 
 // serveSteps takes a step for every line of the standard input.
 func serveSteps(ctx context.Context, dir string, threads int, form, profile string) (err error) {
-	device, err := onnx.OpenDevice(ctx, onnx.Options{Threads: threads, Profile: profile, Kernels: map[string]string{"standard": onnx.KernelsStandard, "kernels": onnx.KernelsFused}[form]})
+	way, kernels := optionsOf(form)
+	device, err := onnx.OpenDevice(ctx, onnx.Options{Threads: threads, Profile: profile, Kernels: kernels})
 	if err != nil {
 		return err
 	}
@@ -48,7 +56,7 @@ func serveSteps(ctx context.Context, dir string, threads int, form, profile stri
 	before := resident("VmRSS:")
 	// The peak that loading the libraries took is forgotten. Where that cannot be done, it counts.
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
-	s, err := openStepper(ctx, device, dir, form)
+	s, err := openStepper(ctx, device, dir, way)
 	if err != nil {
 		return err
 	}
@@ -78,7 +86,7 @@ type stepper struct {
 	done    int64
 }
 
-func openStepper(ctx context.Context, device *onnx.Device, dir, form string) (*stepper, error) {
+func openStepper(ctx context.Context, device *onnx.Device, dir string, way autodiff.Options) (*stepper, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "setting.json"))
 	if err != nil {
 		return nil, err
@@ -87,7 +95,7 @@ func openStepper(ctx context.Context, device *onnx.Device, dir, form string) (*s
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, err
 	}
-	set, err := (&setting{network: d.Network, rows: d.Rows, length: d.Length}).compose(autodiff.Options{Kernels: form == "kernels"})
+	set, err := (&setting{network: d.Network, rows: d.Rows, length: d.Length, mask: d.Mask, suppressed: []int64{d.Mask}, options: byTime}).compose(way)
 	if err != nil {
 		return nil, err
 	}
