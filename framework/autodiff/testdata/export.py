@@ -36,6 +36,7 @@ def model(attention):
     return m.eval()
 
 
+torch.manual_seed(1)
 ids, targets = torch.randint(0, V, (2, B, L))
 mask = torch.ones(B, L, dtype=torch.int64)
 mask[1, 4:] = 0
