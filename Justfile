@@ -60,17 +60,17 @@ lint: setup
 generate:
     plugins/proto/generate.sh
 
-# Make .peers, a Python environment with PyTorch, for complete benchmarks (5.5 GB)
+# Make .peers, a Python environment with PyTorch, for complete benchmarks and golden files (6 GB)
 peers:
     @scripts/setup-peers.sh torch
 
-# The part of .peers that golden files and benchmarks cannot do without (250 MB)
+# The part of .peers that golden files cannot do without (250 MB)
 [private]
 peers-small:
     @scripts/setup-peers.sh
 
-# Write the golden files anew, each with the script beside it
-golden: peers-small
+# Write the golden files anew, each with the script beside it; some need PyTorch and take part after `./dev peers`
+golden: setup peers-small
     @scripts/golden.sh '{{ peers }}'
 
 # Compare sampling with Python loops and the parts with each other; PyTorch takes part after `./dev peers`

@@ -27,11 +27,49 @@ golden() { # golden FILE ARGUMENTS... : the script is golden.py beside FILE
     )
 }
 
+own() { # own SCRIPT ARGUMENTS... : the script writes its files itself, into its own folder
+    echo "golden: $1"
+    (cd "$(dirname "$1")" && "$python" "$(basename "$1")" "${@:2}")
+}
+
 golden planners/count/testdata/counts.json "$MDM_REFERENCE"
 golden planners/eb/testdata/golden.json "$MDM_REFERENCE"
 golden planners/p2/testdata/golden.json "$MDM_REFERENCE"
 golden framework/model/tokenizer/testdata/golden.json.gz \
     ../../embedded/rxnmapper-albert/tokenizer.json "$shared/data/mol/moses_test.csv.gz"
+script=built.py golden framework/model/tokenizer/testdata/built.json.gz "$shared/data"
 script=prompts.py golden framework/model/embedded/rxnmapper-albert/prompts.jsonl "$shared/data/mol/moses_test.csv.gz"
 script=compute.py golden framework/sampling/testdata/compute.json
-"$python" framework/sampling/testdata/golden.py "$shared" # writes golden.json.gz itself
+own framework/sampling/testdata/golden.py "$shared"
+golden framework/diffusion/testdata/golden.json.gz "$MDM_REFERENCE"
+script=exact.py golden framework/evaluate/testdata/exact.json.gz "$MDM_REFERENCE"
+script=testdata/operators.py golden framework/graph/operators.txt
+own plugins/trainers/md4/testdata/golden.py "$MDM_REFERENCE"
+own plugins/trainers/papl/testdata/golden.py "$MDM_REFERENCE"
+
+if ! "$python" -c 'import torch' 2>/dev/null; then
+    echo "golden: left out what needs PyTorch (autodiff, network, safetensors, training); ./dev peers adds it" >&2
+    exit
+fi
+own framework/model/safetensors/testdata/golden.py
+golden framework/network/testdata/golden.json.gz
+golden framework/autodiff/testdata/golden.json.gz
+script=network.py golden framework/autodiff/testdata/network.json.gz
+script=foreign.py golden framework/autodiff/testdata/foreign.json.gz "$shared/models"
+script=export.py golden framework/autodiff/testdata/export.json.gz export # and export/*.onnx
+own framework/training/foreign/testdata/export.py
+
+feeds=$(mktemp -d)
+trap 'rm -rf "$feeds"' EXIT
+go test ./framework/training -run '^TestCurve$' -count 1 -args -feeds "$feeds"
+golden framework/training/testdata/golden.json "$feeds"
+
+# ONNX Runtime's generator of training artifacts wants older versions than the rest: scripts/setup-peers.sh
+generator=$(dirname "$(dirname "$python")")/ort-training
+if [[ ! -d $generator ]]; then
+    echo "golden: left out framework/training/ortartifact; ./dev peers adds its generator, up to Python 3.12" >&2
+    exit
+fi
+export PYTHONPATH=$generator
+own framework/training/ortartifact/testdata/operators.py
+own framework/training/ortartifact/testdata/generate.py

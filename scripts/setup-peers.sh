@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Makes .peers, the Python environment of golden files and benchmarks: setup-peers.sh [torch]
-# Without `torch` it holds what the golden files need (250 MB); with it PyTorch too (5.5 GB). Does nothing when that is there.
+# Without `torch` it holds what most golden files need (250 MB); with it all else too (6 GB). Does nothing when that is there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec >&2
 
-install() { # install NAME : scripts/requirements/NAME.txt
+install() { # install NAME PIP_OPTIONS... : scripts/requirements/NAME.txt
     local pins=scripts/requirements/$1.txt
     if cmp --silent "$pins" ".peers/$1.txt"; then return; fi
     echo "setup: .peers from $pins"
-    .peers/bin/python -m pip install --disable-pip-version-check --requirement "$pins"
+    .peers/bin/python -m pip install --disable-pip-version-check --requirement "$pins" "${@:2}" || return
     cp "$pins" ".peers/$1.txt"
 }
 
@@ -21,4 +21,9 @@ if [[ ! -x .peers/bin/python ]]; then
     python3 -m venv .peers
 fi
 install peers
-if [[ ${1:-} == torch ]]; then install peers-torch; fi
+if [[ ${1:-} == torch ]]; then
+    install peers-torch
+    # Nobody but framework/training/ortartifact needs the last, and not every Python has it.
+    install peers-ort-training --no-deps --target .peers/ort-training --upgrade ||
+        echo "peers: no ONNX Runtime training for this Python; the golden files of framework/training/ortartifact stay as they are"
+fi
