@@ -66,7 +66,7 @@ func newDenoiser(n config.Network, d *data.Data, seed uint64) (*denoiser, error)
 	}
 	out := ours(c, network.Initialise(c, seed))
 	out.mask, out.pad = special.Mask, special.Pad
-	out.suppress = ids(special.Mask, special.Pad)
+	out.suppress = ids(special.Mask, special.Pad, special.BOS, special.EOS) // those around a record are given
 	return out, nil
 }
 
@@ -96,8 +96,8 @@ func loadDenoiser(m *model.Model) (out *denoiser, err error) {
 		}
 		out.notes = strings.Split(strings.TrimSpace(report.String()), "\n")
 	}
-	out.model, out.mask, out.pad = m, m.MaskID, m.PadID
-	out.suppress = ids(append(m.SuppressWith(nil), m.PadID)...)
+	out.model, out.mask, out.pad = m, m.MaskID, m.Config.Pad
+	out.suppress = ids(append(m.Suppress(), m.Config.Pad)...)
 	return out, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mdmhost/mdmhost/framework/model"
@@ -160,8 +161,15 @@ func (s *session) generation() map[string]any {
 			}
 		}
 	}
-	if len(out) == 0 {
-		return nil
+	if sampling, _ := out["sampling"].(map[string]any); sampling == nil {
+		out["sampling"] = map[string]any{"suppress_tokens": s.untaught()}
+	} else if _, given := sampling["suppress_tokens"]; !given {
+		sampling["suppress_tokens"] = s.untaught()
 	}
 	return out
+}
+
+// untaught are the tokens that the model never learned to leave alone, because the loss gave them no probability.
+func (s *session) untaught() []int64 {
+	return slices.DeleteFunc(slices.Clone(s.denoiser.suppress), func(id int64) bool { return id == int64(s.denoiser.mask) })
 }
