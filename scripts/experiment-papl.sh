@@ -29,12 +29,12 @@ for seed in 1 2 3; do
         run=$out/$trainer-${option#*=}-$seed
         if [[ ! -d $run/model ]]; then
             "$mdmhost" train --run "$run" --from "$model" --trainer "$trainer" --set "$option" --train "$train" --valid "$valid" --seed "$seed" \
-                --set data.column=SMILES --set data.layout=padded --set data.length=57 --minutes "$minutes" --steps 100000 --batch 64 \
+                --set data.column=SMILES --set data.layout=padded --set data.length=52 --set data.too_long=drop --minutes "$minutes" --steps 100000 --batch 64 \
                 --set optimizer.lr=0.0003 --set optimizer.schedule=constant --set optimizer.warmup=20 --set train.eval_every=0 >&2
         fi
         steps=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["trainer"]["steps"])' "$run/model/mdm.json")
         bits=$("$mdmhost" eval --model "$run/model" --trainer md4 --set trainer.estimator=count --valid "$valid" --rows 2000 --set data.column=SMILES \
-            --set data.layout=padded --set data.length=57 --seed 7 --format json | "$python" -c 'import json, sys; print(json.load(sys.stdin)["bits_per_token"])')
+            --set data.layout=padded --set data.length=52 --set data.too_long=drop --seed 7 --format json | "$python" -c 'import json, sys; print(json.load(sys.stdin)["bits_per_token"])')
         echo "$trainer ${option#*=} seed $seed: $steps steps, $bits bits per token"
         for planner in confidence p2; do
             answers=$run/$planner.jsonl

@@ -165,8 +165,8 @@ func (b *Builder) Initializer(t *Tensor) Value {
 	return b.put(t.Name, in)
 }
 
-// maxInts is the size up to which int64 constants are read, as sizes and axes are.
-const maxInts = 64
+// maxInts is the size up to which int64 constants are read, as sizes and axes are: a flat vector is split into thousands of parts.
+const maxInts = 4096
 
 func constantInfo(t *Tensor) (info, error) {
 	in := info{typ: t.Type, ranked: true, content: t, shape: make([]Dim, len(t.Dims))}

@@ -57,7 +57,9 @@ func split(b *graph.Builder, flat graph.Value, ps []Parameter) map[string]graph.
 		for j, d := range ps[i].Shape {
 			shape[j] = graph.Known(d)
 		}
+		end := b.Scope(ps[i].Name)
 		out[ps[i].Name] = b.Reshape(part, shape...)
+		end()
 	}
 	return out
 }
