@@ -2,7 +2,8 @@ package sampling
 
 import (
 	"math"
-	"math/bits"
+
+	"github.com/mdmhost/mdmhost/framework/diffusion/philox"
 )
 
 // Purpose separates the random streams of one row, step and position.
@@ -25,7 +26,7 @@ type Stream struct{ Seed uint64 }
 func (s Stream) Uniforms(dst []float64, row int64, step, lo int, purpose Purpose) {
 	key := [2]uint32{uint32(s.Seed), uint32(s.Seed >> 32)}
 	for i := range dst {
-		dst[i] = uniform(philox(counter(row, step, lo+i, purpose), key))
+		dst[i] = uniform(philox.Block(counter(row, step, lo+i, purpose), key))
 	}
 }
 
@@ -39,10 +40,10 @@ func (s Stream) Gumbels(dst []float64, row int64, step, lo int, purpose Purpose)
 
 // TokenGumbels fills dst [V] with the Gumbel noise of every token at one position.
 func (s Stream) TokenGumbels(dst []float64, row int64, step, position int) {
-	sub := philox(counter(row, step, position, PurposeToken), [2]uint32{uint32(s.Seed), uint32(s.Seed >> 32)})
+	sub := philox.Block(counter(row, step, position, PurposeToken), [2]uint32{uint32(s.Seed), uint32(s.Seed >> 32)})
 	key := [2]uint32{sub[2], sub[3]}
 	for v := range dst {
-		u := uniform(philox([4]uint32{uint32(v), sub[0], sub[1], 0}, key))
+		u := uniform(philox.Block([4]uint32{uint32(v), sub[0], sub[1], 0}, key))
 		dst[v] = -math.Log(-math.Log(u))
 	}
 }
@@ -55,15 +56,4 @@ func counter(row int64, step, position int, purpose Purpose) [4]uint32 {
 func uniform(x [4]uint32) float64 {
 	k := (uint64(x[0])<<32 | uint64(x[1])) >> 11
 	return float64(max(k, 1)) * 0x1p-53
-}
-
-func philox(c [4]uint32, k [2]uint32) [4]uint32 {
-	for range 10 {
-		h0, l0 := bits.Mul32(0xD2511F53, c[0])
-		h1, l1 := bits.Mul32(0xCD9E8D57, c[2])
-		c = [4]uint32{h1 ^ c[1] ^ k[0], l1, h0 ^ c[3] ^ k[1], l0}
-		k[0] += 0x9E3779B9
-		k[1] += 0xBB67AE85
-	}
-	return c
 }
