@@ -8,9 +8,6 @@
 #include <immintrin.h>
 #endif
 
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
-
 int mdm_head_init(mdm_head *h, const int64_t *suppress, size_t count) {
   h->suppressed = calloc(h->v, 1);
   if (!h->suppressed) return -1;
@@ -65,44 +62,8 @@ static int mdm_wants_model(const mdm_head *h, int hot) {
          (!hot && (h->entropy_on || h->logp_proposal_on));
 }
 
-#if defined(__x86_64__)
-#pragma GCC push_options
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,fma"))), apply_to = function)
-#else
-#pragma GCC target("avx512f,avx512dq,avx512vl,fma,prefer-vector-width=512")
-#endif
-#define LANES 16
-#define NAME(x) JOIN(x, _avx512)
-#include "kernel_simd.h"
-#undef LANES
-#undef NAME
-#if defined(__clang__)
-#pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
-#endif
-#pragma GCC pop_options
-
-#pragma GCC push_options
-#if !defined(__clang__)
-#pragma GCC target("avx2,fma")
-#endif
-#define LANES 8
-#define NAME(x) JOIN(x, _avx2)
-#include "kernel_simd.h"
-#undef LANES
-#undef NAME
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
-#pragma GCC pop_options
-#endif
-
-#define LANES 4
-#define NAME(x) JOIN(x, _baseline)
-#include "kernel_simd.h"
-#undef LANES
-#undef NAME
+#define SIMD_SOURCE "kernel_simd.h"
+#include "simd.h"
 
 int mdm_level(void) {
 #if defined(__x86_64__)
