@@ -18,28 +18,40 @@ with gzip.open(sys.argv[1], "rt") as f:
         print(json.dumps({"infill": "[MASK]" * len(token.findall(row["SMILES"]))}))
 EOF
 
-trainers() {
-    echo "md4 trainer.estimator=count"
-    echo "papl trainer.form=paper"
-    echo "papl trainer.form=pelbo"
+shape=(--set data.column=SMILES --set data.layout=padded --set data.length=52 --set data.too_long=drop)
+
+# train TRAINER OPTION SEED: one thread, so that as many runs as processors stand side by side get the same share.
+train() {
+    local run=$out/$1-${2#*=}-$3
+    [[ -d $run/model ]] || "$mdmhost" train --run "$run" --from "$model" --trainer "$1" --set "trainer.$2" --train "$train" --valid "$valid" --seed "$3" \
+        "${shape[@]}" --minutes "$minutes" --steps 100000 --batch 64 --set runtime.threads=1 \
+        --set optimizer.lr=0.0003 --set optimizer.schedule=constant --set optimizer.warmup=20 --set train.eval_every=0 >"$run.log" 2>&1
 }
 
+# show TRAINER OPTION SEED: what the run reached.
+show() {
+    local run=$out/$1-${2#*=}-$3 steps bits planner
+    steps=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["trainer"]["steps"])' "$run/model/mdm.json")
+    bits=$("$mdmhost" eval --model "$run/model" --trainer md4 --set trainer.estimator=count --valid "$valid" --rows 2000 "${shape[@]}" --seed 7 --format json |
+        "$python" -c 'import json, sys; print(json.load(sys.stdin)["bits_per_token"])')
+    echo "$1 ${2#*=} seed $3: $steps steps, $bits bits per token"
+    for planner in confidence p2; do
+        "$mdmhost" sample --model "$run/model" --planner "$planner" --prompts "$out/lengths.jsonl" --seed "$3" --format jsonl --out "$run/$planner.jsonl" --overwrite 2>/dev/null
+        echo "  $planner $("$python" "$here/../framework/bench/peers/molecules.py" "$run/$planner.jsonl" "$train")"
+    done
+}
+
+runs=()
 for seed in 1 2 3; do
-    while read -r trainer option; do
-        run=$out/$trainer-${option#*=}-$seed
-        if [[ ! -d $run/model ]]; then
-            "$mdmhost" train --run "$run" --from "$model" --trainer "$trainer" --set "$option" --train "$train" --valid "$valid" --seed "$seed" \
-                --set data.column=SMILES --set data.layout=padded --set data.length=52 --set data.too_long=drop --minutes "$minutes" --steps 100000 --batch 64 \
-                --set optimizer.lr=0.0003 --set optimizer.schedule=constant --set optimizer.warmup=20 --set train.eval_every=0 >&2
-        fi
-        steps=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["trainer"]["steps"])' "$run/model/mdm.json")
-        bits=$("$mdmhost" eval --model "$run/model" --trainer md4 --set trainer.estimator=count --valid "$valid" --rows 2000 --set data.column=SMILES \
-            --set data.layout=padded --set data.length=52 --set data.too_long=drop --seed 7 --format json | "$python" -c 'import json, sys; print(json.load(sys.stdin)["bits_per_token"])')
-        echo "$trainer ${option#*=} seed $seed: $steps steps, $bits bits per token"
-        for planner in confidence p2; do
-            answers=$run/$planner.jsonl
-            [[ -f $answers ]] || "$mdmhost" sample --model "$run/model" --planner "$planner" --prompts "$out/lengths.jsonl" --seed "$seed" --format jsonl --out "$answers" 2>/dev/null
-            echo "  $planner $("$python" "$here/../framework/bench/peers/molecules.py" "$answers" "$train")"
-        done
-    done < <(trainers)
+    runs+=("md4 estimator=count $seed" "papl form=paper $seed" "papl form=pelbo $seed")
+done
+for run in "${runs[@]}"; do
+    while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
+    # shellcheck disable=SC2086 # three words
+    train $run &
+done
+wait
+for run in "${runs[@]}"; do
+    # shellcheck disable=SC2086
+    show $run
 done
