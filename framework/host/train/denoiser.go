@@ -8,6 +8,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/model"
+	"github.com/mdmhost/mdmhost/framework/model/tokenizer"
 	"github.com/mdmhost/mdmhost/framework/network"
 	"github.com/mdmhost/mdmhost/framework/training/artifact"
 	"github.com/mdmhost/mdmhost/framework/training/data"
@@ -66,7 +67,7 @@ func newDenoiser(n config.Network, d *data.Data, seed uint64) (*denoiser, error)
 	}
 	out := ours(c, network.Initialise(c, seed))
 	out.mask, out.pad = special.Mask, special.Pad
-	out.suppress = ids(special.Mask, special.Pad, special.BOS, special.EOS) // those around a record are given
+	out.suppress = suppressed(d.Vocabulary, out.v, out.mask, out.pad)
 	return out, nil
 }
 
@@ -97,20 +98,22 @@ func loadDenoiser(m *model.Model) (out *denoiser, err error) {
 		out.notes = strings.Split(strings.TrimSpace(report.String()), "\n")
 	}
 	out.model, out.mask, out.pad = m, m.MaskID, m.Config.Pad
-	out.suppress = ids(append(m.Suppress(), m.Config.Pad)...)
+	out.suppress = suppressed(m.Tokenizer, out.v, out.mask, out.pad)
 	return out, nil
 }
 
-// ids are the given ones but -1, sorted, each once.
-func ids(all ...int32) []int64 {
-	var out []int64
-	for _, id := range all {
-		if id >= 0 {
+// suppressed are the ids, sorted, that no position can turn out to be, in training and in evaluations alike: those that no row of
+// data has as a target. That is the mask, the padding (-1: none) unless rows end with it, and ids without a token. What a model is
+// told not to write when it samples is no such thing.
+func suppressed(t tokenizer.Tokenizer, v int, mask, pad int32) (out []int64) {
+	prefix, suffix := t.Template()
+	for id := range int32(v) {
+		written := slices.Contains(prefix, id) || slices.Contains(suffix, id)
+		if id == mask || id == pad && !written || t.Token(id) == "" {
 			out = append(out, int64(id))
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }
 
 // fits holds a loaded network against the data of a run.

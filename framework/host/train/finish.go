@@ -161,11 +161,17 @@ func (s *session) generation() map[string]any {
 			}
 		}
 	}
-	if sampling, _ := out["sampling"].(map[string]any); sampling == nil {
-		out["sampling"] = map[string]any{"suppress_tokens": s.untaught()}
-	} else if _, given := sampling["suppress_tokens"]; !given {
-		sampling["suppress_tokens"] = s.untaught()
+	sampling, _ := out["sampling"].(map[string]any)
+	if sampling == nil {
+		sampling = map[string]any{}
+		out["sampling"] = sampling
 	}
+	never := s.untaught()
+	for _, id := range s.cfg.Sampling.SuppressTokens {
+		never = append(never, int64(id))
+	}
+	slices.Sort(never)
+	sampling["suppress_tokens"] = slices.Compact(never)
 	return out
 }
 

@@ -57,7 +57,7 @@ func openGauge(ctx context.Context, cfg *config.Config, o host.Options) (*gauge,
 	if g.cfg, err = g.ownTrainer(); err != nil {
 		return nil, err
 	}
-	g.denoiser = &denoiser{Network: newExported(m), v: m.V, opset: opset, mask: m.MaskID, pad: m.Config.Pad, suppress: ids(append(m.SuppressWith(nil), m.Config.Pad)...)}
+	g.denoiser = &denoiser{Network: newExported(m), v: m.V, opset: opset, mask: m.MaskID, pad: m.Config.Pad, suppress: suppressed(m.Tokenizer, m.V, m.MaskID, m.Config.Pad)}
 	if g.trainer, err = ask(ctx, g.cfg, o, g.denoiser); err != nil {
 		return nil, err
 	}
