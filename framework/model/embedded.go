@@ -8,7 +8,7 @@ import "embed"
 var embedded embed.FS
 
 // Default is the embedded model that is used when no model is named.
-const Default = "rxnmapper-albert"
+const Default = "molecule"
 
 // Embedded lists the names of the embedded models, the default one first.
 func Embedded() []string {

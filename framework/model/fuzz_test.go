@@ -45,7 +45,7 @@ func FuzzManifest(f *testing.F) {
 }
 
 func FuzzInfill(f *testing.F) {
-	m, err := model.Open("")
+	m, err := model.Open("rxnmapper-albert")
 	if err != nil {
 		f.Fatal(err)
 	}

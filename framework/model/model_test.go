@@ -34,12 +34,16 @@ func TestEmbedded(t *testing.T) {
 			}
 		}
 	}
-	m, err := model.Open("")
+	first, err := model.Open("")
+	if err != nil || first.Name != model.Default {
+		t.Fatal(first, err)
+	}
+	m, err := model.Open("rxnmapper-albert")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Name != model.Default || m.V != 591 || m.MaskID != 14 || m.PadID != 0 || m.MaxLength != 512 || !m.AttentionMask || m.Timesteps {
-		t.Errorf("default model: %s, V %d, mask %d, pad %d, length %d", m.Name, m.V, m.MaskID, m.PadID, m.MaxLength)
+	if m.V != 591 || m.MaskID != 14 || m.PadID != 0 || m.MaxLength != 512 || !m.AttentionMask || m.Timesteps {
+		t.Errorf("%s: V %d, mask %d, pad %d, length %d", m.Name, m.V, m.MaskID, m.PadID, m.MaxLength)
 	}
 	if want := []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}; !cmp.Equal(m.Suppress(), want) {
 		t.Errorf("Suppress() = %v, want %v", m.Suppress(), want)
@@ -132,7 +136,7 @@ func TestPrecision(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	m, err := model.Open("")
+	m, err := model.Open("rxnmapper-albert")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestInfill(t *testing.T) {
 }
 
 func TestInfillMolecule(t *testing.T) {
-	m, err := model.Open("")
+	m, err := model.Open("rxnmapper-albert")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestRowLengths(t *testing.T) {
 
 // TestInfillProperties: blanks stand where the text has them, everything else is what the tokenizer says.
 func TestInfillProperties(t *testing.T) {
-	m, err := model.Open("")
+	m, err := model.Open("rxnmapper-albert")
 	if err != nil {
 		t.Fatal(err)
 	}

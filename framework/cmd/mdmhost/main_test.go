@@ -114,33 +114,47 @@ func TestSignals(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.txt")
-			var stderr bytes.Buffer
-			cmd := exec.Command("mdmhost", "sample", "--length", "400", "--num", "100", "--batch", "2", "--watch", "--out", out)
-			cmd.Stderr = &stderr
-			cmd.WaitDelay = time.Minute
+			stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stderr.Close()
+			said := func() string {
+				text, err := os.ReadFile(stderr.Name())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(text)
+			}
+			cmd := exec.Command("mdmhost", "sample", "--model", "rxnmapper-albert", "--length", "400", "--num", "100", "--batch", "2", "--watch", "--out", out)
+			cmd.Stderr = stderr
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-				if _, err := os.Stat(out + ".resume"); err == nil {
-					break // it samples
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("never began to sample: %s", stderr.String())
+			await := func(what string, done func() bool) {
+				for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+					if time.Now().After(deadline) {
+						t.Fatalf("never %s: %s", what, said())
+					}
 				}
 			}
+			await("began to sample", func() bool {
+				_, err := os.Stat(out + ".resume")
+				return err == nil
+			})
 			for _, s := range c.signals {
 				if err := cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 					t.Fatal(err)
 				}
+				await("answered a signal", func() bool { return strings.Contains(said(), "Again to stop at once") })
 			}
-			err := cmd.Wait()
+			err = cmd.Wait()
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) || exit.ExitCode() != c.code {
 				t.Errorf("expected exit code %d, found %v", c.code, err)
 			}
-			if !strings.Contains(stderr.String(), c.text) {
-				t.Errorf("expected %q in %s", c.text, stderr.String())
+			if !strings.Contains(said(), c.text) {
+				t.Errorf("expected %q in %s", c.text, said())
 			}
 		})
 	}
@@ -162,7 +176,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	sample := func() (string, int) {
-		cmd := exec.Command("mdmhost", "sample", "--length", "2", "--num", "150", "--out", out)
+		cmd := exec.Command("mdmhost", "sample", "--model", "rxnmapper-albert", "--length", "2", "--num", "150", "--out", out)
 		text, _ := cmd.CombinedOutput()
 		return string(text), cmd.ProcessState.ExitCode()
 	}

@@ -23,7 +23,7 @@ func load(t *testing.T, set ...config.Assignment) *config.Config {
 }
 
 func TestRequests(t *testing.T) {
-	m, err := model.Open("")
+	m, err := model.Open("rxnmapper-albert")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestRequests(t *testing.T) {
 
 // Nothing asked: the model's examples, or rows of the length that was given.
 func TestRequestsOfNothing(t *testing.T) {
-	m, err := model.Open("")
+	m, err := model.Open("rxnmapper-albert")
 	if err != nil {
 		t.Fatal(err)
 	}
