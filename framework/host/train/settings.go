@@ -15,23 +15,64 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
+	"github.com/mdmhost/mdmhost/framework/training/data"
 )
 
 // control are the keys of the section train that may change when a run goes on: they do not change what it computes.
 var control = []string{"train.run", "train.name", "train.minutes", "train.eval_every", "train.eval_rows", "train.patience", "train.checkpoint_every", "train.keep",
 	"train.log_every", "train.precision", "train.infill_blank"}
 
-// binding are the settings that a run computes with, and that stay as they were when it goes on.
+// paths are the settings that name files. Each tells which of its values do: the others are names of something else.
+var paths = map[string]func(value string) bool{
+	"data.train": anyPath, "data.valid": anyPath, "data.prepared": anyPath,
+	"data.tokenizer": func(v string) bool { return v != data.Characters && v != data.SMILES },
+	"train.from":     func(v string) bool { return !slices.Contains(model.Embedded(), v) },
+	"trainer.name":   func(v string) bool { return strings.ContainsRune(v, '/') },
+}
+
+func anyPath(string) bool { return true }
+
+// binding are the settings that a run computes with, and that stay as they were when it goes on. Paths are absolute, so that
+// it goes on from any working directory. Of the section data, a prepared directory has decided nearly everything.
 func binding(cfg *config.Config) map[string]any {
 	out := map[string]any{}
 	for _, e := range cfg.Entries() {
 		section, _, _ := strings.Cut(e.Key, ".")
-		if e.Note == "" && slices.Contains([]string{"network", "data", "trainer", "optimizer", "train"}, section) && !slices.Contains(control, e.Key) {
-			out[e.Key] = e.Value
+		switch {
+		case e.Note != "" || !slices.Contains([]string{"network", "data", "trainer", "optimizer", "train"}, section) || slices.Contains(control, e.Key):
+		case section == "data" && cfg.Data.Prepared != "" && !slices.Contains([]string{"data.prepared", "data.length", "data.shuffle"}, e.Key):
+		default:
+			out[e.Key] = absolute(e.Key, e.Value)
 		}
 	}
 	return out
+}
+
+// absolute is the value of a setting with absolute paths.
+func absolute(key string, value any) any {
+	is := paths[key]
+	if is == nil {
+		return value
+	}
+	one := func(v string) string {
+		if path, err := filepath.Abs(v); err == nil && v != "" && is(v) {
+			return path
+		}
+		return v
+	}
+	switch v := value.(type) {
+	case string:
+		return one(v)
+	case []string:
+		out := make([]string, len(v))
+		for i := range v {
+			out[i] = one(v[i])
+		}
+		return out
+	}
+	return value
 }
 
 // settle finds the seed of the run, and holds the settings against those that the run was begun with. A run without a
@@ -58,6 +99,7 @@ func (s *session) settle() (err error) {
 	if s.seed = uint64(seed); s.cfg.Seed != nil && *s.cfg.Seed != s.seed {
 		return fmt.Errorf("run %s: was begun with seed %d, found %d (%s); leave --seed out, or name another run directory", s.cfg.Train.Run, s.seed, *s.cfg.Seed, s.cfg.Origin("seed"))
 	}
+	s.begun = true
 	return s.compare(before)
 }
 
@@ -98,8 +140,11 @@ func plainText(v any) string {
 	return string(text)
 }
 
-// writeSettings writes the settings of the run, which `--config` reads, too.
+// writeSettings writes the settings of the run, which `--config` reads, too, and the digests of its data.
 func (s *session) writeSettings() error {
+	if err := s.writeSums(); err != nil {
+		return err
+	}
 	path := filepath.Join(s.cfg.Train.Run, ConfigFile)
 	all := binding(s.cfg)
 	for key, v := range all {
@@ -120,7 +165,7 @@ func (s *session) writeSettings() error {
 // digest is what binds checkpoints to the settings and the data of their run.
 func (s *session) digest() string {
 	all := binding(s.cfg)
-	all["seed"], all["tokenizer"], all["rows"] = s.seed, s.data.Vocabulary.Digest(), s.data.Train.Rows()
+	all["seed"], all["tokenizer"], all["sources"] = s.seed, s.data.Vocabulary.Digest(), s.sums()
 	h := sha256.New()
 	for _, key := range sortedKeys(all) {
 		fmt.Fprintf(h, "%s=%s\n", key, plainText(all[key]))

@@ -6,6 +6,7 @@
 //	artifacts/      the graphs of the run with their manifest
 //	checkpoints/    the newest states and the best one
 //	config.yaml     the settings that the run was begun with
+//	data.sha256     the files of its data
 //	metrics.jsonl   the course of the loss
 //	curve.png       the same as a picture
 //	model/          the finished model directory
@@ -62,6 +63,7 @@ type session struct {
 	device   *onnx.Device
 	store    *checkpoint.Store
 	seed     uint64
+	begun    bool // earlier, with a checkpoint to go on from
 	progress *progress.Progress
 }
 
@@ -115,7 +117,7 @@ func (s *session) prepare(ctx context.Context, o host.Options) error {
 	if err != nil {
 		return err
 	}
-	if s.data, err = data.Open(ctx, s.cfg.Data, data.Options{Tokenizer: tokens}); err != nil {
+	if err := s.openData(ctx, tokens); err != nil {
 		return err
 	}
 	if from == nil {

@@ -22,14 +22,16 @@ func openShards(s *Spec, o Options) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.ReadFile(filepath.Join(s.Prepared, tokenizerName))
+	path := filepath.Join(s.Prepared, tokenizerName)
+	file, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w; prepare the data again", err)
 	}
-	v, err := newVocabulary(filepath.Join(s.Prepared, tokenizerName), file)
+	v, err := newVocabulary(path, file)
 	if err != nil {
 		return nil, err
 	}
+	v.path = path
 	if err := x.agrees(s, v, o); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,8 @@ type Vocabulary struct {
 	tokenizer.Tokenizer
 	JSON []byte // tokenizer.json
 	Pad  int32  // fills rows up
+
+	path string // of the file, or "" for one that was made or belongs to the model
 }
 
 // Digest is the sha256 of the file in hexadecimal.
@@ -48,9 +50,18 @@ func openVocabulary(ctx context.Context, s *Spec, o Options) (*Vocabulary, error
 	}
 	file, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("data.tokenizer: %s: %w; expected characters, smiles or the path of a tokenizer.json", name, plain(err))
+		return nil, notTokenizer(fmt.Errorf("%s: %w", name, plain(err)))
 	}
-	return newVocabulary(name, file)
+	v, err := newVocabulary(name, file)
+	if err != nil {
+		return nil, notTokenizer(err)
+	}
+	v.path = name
+	return v, nil
+}
+
+func notTokenizer(err error) error {
+	return Problems{{"data.tokenizer", fmt.Sprintf("%v; expected characters, smiles or the path of a tokenizer.json", err)}}
 }
 
 // makeTokenizer reads the training data once to see its symbols.

@@ -1,0 +1,69 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mdmhost/mdmhost/framework/training/data"
+)
+
+// SumsFile lists the digests of the data that a run was begun with, in a run directory: `sha256sum -c` reads it.
+const SumsFile = "data.sha256"
+
+// openData reads the data of the run, and holds its files against those that the run was begun with. tokens is the tokenizer of
+// the model that it begins with, or nil.
+func (s *session) openData(ctx context.Context, tokens []byte) (err error) {
+	if s.data, err = data.Open(ctx, s.cfg.Data, data.Options{Tokenizer: tokens}); err != nil {
+		return settingProblems(s.cfg, err)
+	}
+	if s.begun {
+		return s.sameData()
+	}
+	return nil
+}
+
+// sameData names the files that are not as they were.
+func (s *session) sameData() error {
+	run := s.cfg.Train.Run
+	path := filepath.Join(run, SumsFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("run %s: %w; restore it, or name another run directory", run, err)
+	}
+	was, is := sumsByName(string(text)), sumsByName(s.sums())
+	both := maps.Clone(was)
+	maps.Copy(both, is)
+	maps.DeleteFunc(both, func(name, _ string) bool { return was[name] == is[name] })
+	if len(both) > 0 {
+		return fmt.Errorf("run %s: %s changed since the run was begun; restore it, or name another run directory", run, strings.Join(slices.Sorted(maps.Keys(both)), ", "))
+	}
+	return nil
+}
+
+func (s *session) writeSums() error {
+	return writeFile(filepath.Join(s.cfg.Train.Run, SumsFile), []byte(s.sums()))
+}
+
+// sums is the text of [SumsFile].
+func (s *session) sums() string {
+	var b strings.Builder
+	for _, f := range s.data.Files() {
+		fmt.Fprintf(&b, "%s  %s\n", f.SHA256, f.Name)
+	}
+	return b.String()
+}
+
+func sumsByName(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(text) {
+		if sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  "); ok {
+			out[name] = sum
+		}
+	}
+	return out
+}
