@@ -1,10 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/host/train"
+	"github.com/mdmhost/mdmhost/framework/training/ortartifact"
 )
 
 func newArtifacts() *cobra.Command {
@@ -31,7 +35,34 @@ func newArtifacts() *cobra.Command {
 		}
 		return train.Artifacts(c.Context(), cfg, options(cfg), *out, c.OutOrStdout())
 	}
-	c.AddCommand(newArtifactsShow())
+	c.AddCommand(newArtifactsShow(), newArtifactsAdapt())
+	return c
+}
+
+func newArtifactsAdapt() *cobra.Command {
+	c := &cobra.Command{
+		Use: "adapt DIR", Short: "Make artifacts of ONNX Runtime's own generator run without its training build",
+		Long: "Make artifacts that onnxruntime.training.artifacts.generate_artifacts wrote (onnxruntime-training up to 1.19.2) run in the ONNX Runtime\n" +
+			"that everybody has: gradient operators become functions of plain ones inside the files, and the checkpoint becomes safetensors.\n" +
+			"The optimizer model is left out; the gradients are outputs, X_grad.accumulation.out.",
+		Example: "  mdmhost artifacts adapt ./ort-artifacts --out adapted", Args: oneArg("folder with training_model.onnx and checkpoint"),
+	}
+	out := c.Flags().String("out", "", "`DIR` for the adapted files")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *out == "" {
+			return usagef("--out: expected the directory for the adapted files")
+		}
+		layout, paths, err := ortartifact.Convert(args[0], *out)
+		if err != nil {
+			return err
+		}
+		w := c.OutOrStdout()
+		fmt.Fprintf(w, "batch     %s\nloss      %s\nreset     %s\ntrained   %d parameters\n", strings.Join(layout.Feeds, ", "), layout.Loss, layout.Reset, len(layout.Parameters))
+		for _, path := range paths {
+			fmt.Fprintf(w, "file      %s\n", path)
+		}
+		return nil
+	}
 	return c
 }
 
