@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,11 +103,15 @@ func hash(path string) (File, error) {
 // Latest returns the newest checkpoint of a run directory that agrees with its digests. Newer ones that are damaged are
 // left out; skipped says which and why, to be shown as warnings. Without any checkpoint the error is [ErrNone]. It takes
 // no lock: a run that works in the directory is not disturbed.
-func Latest(run string) (c *Checkpoint, skipped []error, err error) {
+func Latest(run string) (c *Checkpoint, skipped []error, err error) { return before(run, math.MaxInt64) }
+
+// before is [Latest] of the checkpoints of smaller steps than the given one.
+func before(run string, limit int64) (c *Checkpoint, skipped []error, err error) {
 	all, err := steps(run)
 	if err != nil {
 		return nil, nil, err
 	}
+	all = slices.DeleteFunc(all, func(s int64) bool { return s >= limit })
 	if len(all) == 0 {
 		return nil, nil, fmt.Errorf("run %s: %w; start the run anew", run, ErrNone)
 	}
@@ -116,7 +121,7 @@ func Latest(run string) (c *Checkpoint, skipped []error, err error) {
 			return c, skipped, nil
 		}
 		if _, gone := os.Lstat(stepDir(run, step)); errors.Is(gone, fs.ErrNotExist) {
-			return Latest(run) // the run removed it just now, and has a newer one
+			return before(run, limit) // the run removed it just now, and has a newer one
 		}
 		if !damaged(err) {
 			return nil, skipped, err

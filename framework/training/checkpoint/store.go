@@ -25,28 +25,74 @@ type Store struct {
 	damaged map[int64]bool // found by Latest
 }
 
-// Open takes a run directory for this process, makes it where it is missing, and removes what a killed run left half
-// written. keep is how many of the newest checkpoints stay, besides the best one; 0 keeps all. The error is a [Busy]
-// where another process works in the directory. Close frees it.
+// Open is [Claim] and [Store.Begin].
 func Open(run string, keep int) (*Store, error) { return open(run, keep, realDisk{}) }
 
 func open(run string, keep int, d disk) (*Store, error) {
-	if err := os.MkdirAll(stepsDir(run), 0o755); err != nil {
-		return nil, fmt.Errorf("run %s: %w", run, err)
-	}
-	l, err := lock(run)
+	s, err := claim(run, keep, d)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{run: run, keep: keep, disk: d, lock: l, damaged: map[int64]bool{}}
-	if err := errors.Join(s.tidy(), d.SyncDir(run)); err != nil {
-		return nil, errors.Join(fmt.Errorf("run %s: %w", run, err), s.Close())
+	if err := s.Begin(); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
+// Claim takes a run directory for this process and changes nothing in it; one that no run was begun in yet is only taken by
+// [Store.Begin]. keep is how many of the newest checkpoints stay, besides the best one; 0 keeps all. The error is a [Busy] where
+// another process works in the directory. Close frees it.
+func Claim(run string, keep int) (*Store, error) { return claim(run, keep, realDisk{}) }
+
+func claim(run string, keep int, d disk) (*Store, error) {
+	s := &Store{run: run, keep: keep, disk: d, damaged: map[int64]bool{}}
+	_, none := os.Lstat(lockPath(run))
+	all, err := steps(run)
+	if err != nil || none != nil && len(all) == 0 {
+		return s, err
+	}
+	s.lock, err = lock(run)
+	return s, err
+}
+
+// Begin makes the directory ready to be written: it makes it where it is missing, says who works in it, and removes what a killed
+// run left half written.
+func (s *Store) Begin() error {
+	if err := os.MkdirAll(stepsDir(s.run), 0o755); err != nil {
+		return fmt.Errorf("run %s: %w", s.run, err)
+	}
+	if s.lock == nil {
+		l, err := lock(s.run)
+		if err != nil {
+			return err
+		}
+		s.lock = l
+		if all, err := steps(s.run); err != nil || len(all) > 0 {
+			return errors.Join(fmt.Errorf("run %s: another process began it just now; the same command goes on with it", s.run), err)
+		}
+	}
+	if err := errors.Join(sign(s.run), s.tidy(), s.disk.SyncDir(s.run)); err != nil {
+		return fmt.Errorf("run %s: %w", s.run, err)
+	}
+	return nil
+}
+
 // Close frees the run directory for others.
-func (s *Store) Close() error { return s.lock.Unlock() }
+func (s *Store) Close() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Unlock()
+}
+
+// At returns the checkpoint of a step.
+func (s *Store) At(step int64) (*Checkpoint, error) { return Read(stepDir(s.run, step)) }
+
+// Before returns the newest checkpoint of the steps before one, and [ErrNone] where there is none.
+func (s *Store) Before(step int64) (*Checkpoint, error) {
+	c, _, err := before(s.run, step)
+	return c, err
+}
 
 // Latest is [Latest] of the run.
 func (s *Store) Latest() (c *Checkpoint, skipped []error, err error) {

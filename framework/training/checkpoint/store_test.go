@@ -265,6 +265,63 @@ func TestBusy(t *testing.T) {
 	mustOpen(t, run, 0)
 }
 
+// TestClaim: a directory that is only claimed stays as it is, and one that another process began a run in meanwhile is not written to.
+func TestClaim(t *testing.T) {
+	run := filepath.Join(t.TempDir(), "run")
+	first, err := Claim(run, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(run); err == nil {
+		t.Error("a claim made the directory")
+	}
+	second := mustOpen(t, run, 0)
+	save(t, second, 1, 2, 3)
+	var busy *Busy
+	if err := first.Begin(); !errors.As(err, &busy) {
+		t.Errorf("the run of another process was taken: %v", err)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Begin(); err == nil || !strings.Contains(err.Error(), "another process began it just now") {
+		t.Errorf("the run of another process was taken: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	signed, err := os.ReadFile(lockPath(run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	third, err := Claim(run, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := os.ReadFile(lockPath(run)); err != nil || string(now) != string(signed) {
+		t.Errorf("a claim wrote %s, %v", now, err)
+	}
+	if _, err := Claim(run, 0); !errors.As(err, &busy) {
+		t.Errorf("a claimed run was taken again: %v", err)
+	}
+	for step, want := range map[int64]int64{4: 3, 3: 2, 1: -1} {
+		c, err := third.Before(step)
+		if want < 0 {
+			if !errors.Is(err, ErrNone) {
+				t.Errorf("before step %d: %v, %v", step, c, err)
+			}
+		} else if err != nil || c.Manifest.Step != want {
+			t.Errorf("before step %d: %v, %v; expected step %d", step, c, err, want)
+		}
+	}
+	if c, err := third.At(2); err != nil || c.Manifest.Step != 2 {
+		t.Errorf("at step 2: %v, %v", c, err)
+	}
+	if err := third.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func FuzzManifest(f *testing.F) {
 	m := manifest(3)
 	m.Files = []File{{ModelFile, 3, "ab"}}
