@@ -44,7 +44,7 @@ func TestEveryTrainerLearns(t *testing.T) {
 		"md4 with time":   {"network.time=adaln"},
 		"papl":            {"trainer.name=papl"},
 		"papl pelbo":      {"trainer.name=papl", "trainer.form=pelbo", "trainer.tau=0.5", "trainer.alpha_warmup=0.5"},
-		"papl open_dllm":  {"trainer.name=papl", "trainer.form=open_dllm", "trainer.masker=bernoulli"},
+		"papl open_dllm":  {"trainer.name=papl", "trainer.form=open_dllm"},
 		"focal":           {"trainer.name=" + focal, "trainer.gamma=1"},
 		"no kernels":      {"train.kernels=false"},
 		"recompute":       {"train.recompute=true", "network.activation=swiglu", "network.norm=rms"},

@@ -17,7 +17,7 @@ type Options struct {
 	Form   string  `option:"form" default:"paper" enum:"paper,pelbo,open_dllm" help:"paper: (1/n)(1 + alpha w), equation 7; pelbo: 1/n + alpha w; open_dllm: the authors' code for code generation"`
 	Alpha  float64 `option:"alpha" default:"1" min:"0" help:"strength of the planner's weight; 0 is the plain loss"`
 	Tau    float64 `option:"tau" default:"1" min:"0" help:"the planner's temperature: 0 is greedy, inf uniform; open_dllm does not use it"`
-	Masker string  `option:"masker" default:"count" enum:"count,bernoulli" help:"count: a uniform number of masks; bernoulli: each token by itself at a random ratio"`
+	Masker string  `option:"masker" default:"auto" enum:"auto,count,bernoulli" help:"count: a uniform number of masks; bernoulli: each token by itself at a random ratio; auto: count, and bernoulli for open_dllm, as its authors do"`
 	WarmUp float64 `option:"alpha_warmup" default:"0" min:"0" max:"1" help:"part of the run in which alpha grows from 0, for the planner of a new model knows nothing"`
 	Times  string  `option:"times" default:"shared_offset" enum:"iid,shared_offset,stratified" help:"how the rows of a batch share their counts or ratios"`
 }
@@ -30,6 +30,12 @@ func New() spec.Trainer {
 func define(o Options, _ spec.Task) (trainer.Definition, error) {
 	if err := (diffusion.PAPL{Form: diffusion.Form(o.Form), Alpha: o.Alpha, Tau: o.Tau}).Check(); err != nil {
 		return trainer.Definition{}, err
+	}
+	if o.Masker == "auto" {
+		o.Masker = "count"
+		if o.Form == string(diffusion.OpenDLLM) {
+			o.Masker = "bernoulli"
+		}
 	}
 	return trainer.Definition{
 		Loss:    func(g *graph.Builder, in trainer.Inputs) trainer.Loss { return loss(g, in, o) },

@@ -71,6 +71,23 @@ func TestAlphaZeroIsThePlainLoss(t *testing.T) {
 	}
 }
 
+// TestMaskerFollowsTheForm: each form masks as its authors do, unless the user says otherwise.
+func TestMaskerFollowsTheForm(t *testing.T) {
+	c := try.Golden(t, "testdata/golden.json.gz")[0]
+	build := func(options string) *spec.Reply {
+		c.Options = []byte(options)
+		return c.Build(t, papl.New())
+	}
+	for form, masker := range map[string]string{"paper": "count", "pelbo": "count", "open_dllm": "bernoulli"} {
+		if diff := cmp.Diff(build(`{"form":"`+form+`","masker":"`+masker+`"}`), build(`{"form":"`+form+`"}`)); diff != "" {
+			t.Errorf("%s: %s", form, diff)
+		}
+	}
+	if cmp.Equal(build(`{"form":"open_dllm"}`), build(`{"form":"open_dllm","masker":"count"}`)) {
+		t.Error("a masker that was given is not used")
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	c := try.Golden(t, "testdata/golden.json.gz")[0]
 	for options, want := range map[string]string{
