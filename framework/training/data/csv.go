@@ -1,7 +1,6 @@
 package data
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -19,52 +18,46 @@ type lines struct {
 // readCSV reads RFC 4180 with a header. A header without a column that is asked for is an error; lines that do not fit the
 // header or the quoting are bad ones.
 func readCSV(name string, r io.Reader, columns []string, to lines) error {
-	c := csv.NewReader(r)
-	c.ReuseRecord = true
-	header, err := c.Read()
+	c := newRecords(r)
+	header, line, err := c.next()
+	if wrong := (*quoting)(nil); errors.As(err, &wrong) || err == io.EOF {
+		return fmt.Errorf("%s:%d: expected a header with the names of the columns: %w", name, max(line, 1), err)
+	}
 	if err != nil {
-		if parse := (*csv.ParseError)(nil); errors.As(err, &parse) || err == io.EOF {
-			return fmt.Errorf("%s:1: expected a header with the names of the columns: %w", name, err)
-		}
 		return err
 	}
 	header = slices.Clone(header)
 	at := make([]int, len(columns))
 	for i, column := range columns {
 		if at[i] = slices.Index(header, column); at[i] < 0 {
-			return fmt.Errorf("%s:1: has no column %q, there are %s; name one of these", name, column, clip(strings.Join(header, ", ")))
+			return fmt.Errorf("%s:%d: has no column %q, there are %s; name one of these", name, line, column, clip(strings.Join(header, ", ")))
 		}
 		if slices.Contains(header[at[i]+1:], column) {
-			return fmt.Errorf("%s:1: has the column %q twice; rename one", name, column)
+			return fmt.Errorf("%s:%d: has the column %q twice; rename one", name, line, column)
 		}
 	}
 	values := make([]string, len(columns))
 	for {
-		record, err := c.Read()
-		var parse *csv.ParseError
+		record, line, err := c.next()
+		wrong := (*quoting)(nil)
 		switch {
 		case err == io.EOF:
 			return nil
-		case errors.Is(err, csv.ErrFieldCount):
-			line, _ := c.FieldPos(0)
-			to.bad(line, fmt.Sprintf("expected %d fields as in the header, found %d", len(header), len(record)))
-			continue
-		case errors.As(err, &parse):
-			to.bad(parse.StartLine, fmt.Sprintf("expected RFC 4180: %v, at column %d", parse.Err, parse.Column))
-			continue
+		case errors.As(err, &wrong):
+			to.bad(line, err.Error())
 		case err != nil:
 			return err
-		}
-		line, _ := c.FieldPos(0)
-		if !slices.ContainsFunc(at, func(i int) bool { return !utf8.ValidString(record[i]) }) {
+		case len(record) != len(header):
+			to.bad(line, fmt.Sprintf("expected %d fields as in the header, found %d", len(header), len(record)))
+		case slices.ContainsFunc(at, func(i int) bool { return !utf8.ValidString(record[i]) }):
+			to.bad(line, errNotUTF8.Error())
+		default:
 			for i, field := range at {
 				values[i] = record[field]
 			}
 			if err := to.good(line, values); err != nil {
 				return err
 			}
-			continue
 		}
-		to.bad(line, errNotUTF8.Error())
 	}
 }

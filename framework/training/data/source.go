@@ -11,6 +11,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // File is a source file as it was read.
@@ -70,6 +71,8 @@ func (s *source) start() error {
 			return s.explain(err)
 		}
 		s.text = bufio.NewReaderSize(z, 64<<10)
+	} else if len(magic) > 0 && filepath.Ext(s.name) == ".gz" {
+		return fmt.Errorf("%s: expected gzip as its name says, found something else; copy it again, or rename it", s.name)
 	}
 	start, err := s.text.Peek(3)
 	switch {
