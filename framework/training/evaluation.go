@@ -104,8 +104,8 @@ func (e *Evaluator) Evaluate(ctx context.Context, from Source, d Draw) (*Evaluat
 		}
 		for i := range min(n, rows-at) {
 			nats := float64(bound[i])
-			if math.IsNaN(nats) {
-				return nil, fmt.Errorf("evaluation: the bound of row %d is not a number; expected nats, the parameters may have diverged", at+i)
+			if !finite(nats) {
+				return nil, &NotFinite{Row: at + i, Nats: nats}
 			}
 			out.PerRow, out.Counts = append(out.PerRow, nats), append(out.Counts, int64(count[i]))
 		}
@@ -117,6 +117,17 @@ func (e *Evaluator) Evaluate(ctx context.Context, from Source, d Draw) (*Evaluat
 	out.Metrics = sums.means()
 	out.total()
 	return out, nil
+}
+
+// NotFinite is the error of a row whose bound is no finite number.
+type NotFinite struct {
+	Row  int
+	Nats float64
+}
+
+// Error says what it may come from.
+func (n *NotFinite) Error() string {
+	return fmt.Sprintf("evaluation: the bound of row %d is %v, expected finite nats; the model's parameters may have diverged when it was trained, or its logits overflow", n.Row, n.Nats)
 }
 
 // passAt is the pass that begins with a row.

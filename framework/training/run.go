@@ -7,6 +7,7 @@ package training
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -105,6 +106,8 @@ type run struct {
 	tokens   int64
 	best     *checkpoint.Best
 	since    int     // evaluations since the best
+	judged   int64   // step of the last evaluation
+	saved    int64   // step of the last checkpoint, -1 before the first
 	before   float64 // seconds of earlier sessions
 	began    time.Time
 	summary  Summary
@@ -121,12 +124,12 @@ type clock struct {
 }
 
 // Train begins a run, or goes on with the one in the store, until it ends or ctx does. Cancelling is no error: the run is
-// saved and can go on. An error leaves the last checkpoint as it is.
+// saved and can go on. An error leaves the last checkpoint as it is; that of numbers that are not finite is a [Diverged].
 func Train(ctx context.Context, o Options, p Parts) (*Summary, error) {
 	if err := o.Rate.check(); err != nil {
 		return nil, err
 	}
-	r := &run{Options: o, Parts: p, began: time.Now(), metrics: tally{}}
+	r := &run{Options: o, Parts: p, began: time.Now(), metrics: tally{}, saved: -1}
 	var err error
 	if r.k, err = newMachine(ctx, p.Device, p.Set, o.Accumulate); err != nil {
 		return nil, err
@@ -143,7 +146,6 @@ func (r *run) begin() error {
 	r.state, r.interval = newState(&r.Set.Manifest), checkpoint.Interval{Metrics: tally{}}
 	c, skipped, err := r.Store.Latest()
 	r.summary.Skipped = skipped
-	at := int64(-1)
 	switch {
 	case err == nil:
 		if err := c.Match(r.Names.Config, r.Names.Artifacts); err != nil {
@@ -152,7 +154,7 @@ func (r *run) begin() error {
 		if err := r.restore(c); err != nil {
 			return err
 		}
-		at = r.step
+		r.saved = r.step
 	case errors.Is(err, checkpoint.ErrNone):
 		copy(r.state.Params, r.Initial.Params)
 		copy(r.state.M, r.Initial.M)
@@ -171,25 +173,33 @@ func (r *run) begin() error {
 		}
 	}
 	var lines []record.Line
-	if r.writer, lines, err = record.Open(r.Metrics, at); err != nil {
+	if r.writer, lines, err = record.Open(r.Metrics, r.saved); err != nil {
 		return err
 	}
-	r.since = sinceBest(lines, r.best)
+	r.recall(lines)
 	if r.Observe != nil {
 		r.observer = r.Observe(r.step, r.best)
 	}
 	return nil
 }
 
-// sinceBest counts the evaluations after the best one.
-func sinceBest(lines []record.Line, best *checkpoint.Best) int {
-	n := 0
+// recall reads from the lines of earlier sessions which evaluation was the last, and how many came after the best one.
+func (r *run) recall(lines []record.Line) {
 	for _, l := range lines {
-		if l.Kind == record.Eval && best != nil && l.Step > best.Step {
-			n++
+		if l.Kind != record.Eval {
+			continue
+		}
+		if r.judged = l.Step; r.best == nil || l.Step > r.best.Step {
+			r.weigh(l.Step, l.Loss)
 		}
 	}
-	return n
+}
+
+// weigh holds an evaluation against the best one.
+func (r *run) weigh(step int64, value float64) {
+	if r.since++; r.best == nil || value < r.best.Value {
+		r.best, r.since = &checkpoint.Best{Step: step, Metric: string(r.Set.Manifest.Bound), Value: value}, 0
+	}
 }
 
 // loop takes steps until the run ends.
@@ -200,84 +210,78 @@ func (r *run) loop(ctx context.Context) error {
 	}
 	defer queue.close()
 	r.clock = clock{since: time.Now()}
-	for r.step < r.Steps {
-		if ctx.Err() != nil {
+	err = r.judge(ctx) // what an earlier session was interrupted in
+	for err == nil {
+		switch {
+		case ctx.Err() != nil:
 			r.summary.End = Cancelled
-			return nil
-		}
-		if r.Budget > 0 && time.Since(r.began) >= r.Budget {
+		case r.Patience > 0 && r.since >= r.Patience:
+			r.summary.End = Stopped
+		case r.step >= r.Steps:
+			r.summary.End = Finished
+		case r.Budget > 0 && time.Since(r.began) >= r.Budget:
 			r.summary.End = OutOfTime
+		}
+		if r.summary.End != "" {
 			return nil
 		}
-		if err := r.takeStep(ctx, queue); err != nil {
-			if ctx.Err() != nil {
-				r.summary.End = Cancelled
-				return nil
-			}
-			return err
-		}
-		stop, err := r.after(ctx)
-		if err != nil || stop {
-			return err
+		if err = r.takeStep(ctx, queue); err == nil {
+			err = r.after(ctx)
 		}
 	}
-	r.summary.End = Finished
-	return nil
+	if ctx.Err() != nil {
+		r.summary.End, err = Cancelled, nil
+	}
+	return err
 }
 
 // after writes lines, evaluates and saves where it is time to.
-func (r *run) after(ctx context.Context) (stop bool, err error) {
+func (r *run) after(ctx context.Context) error {
 	last := r.step == r.Steps
 	if r.step%r.LogEvery == 0 || last {
 		if err := r.log(); err != nil {
-			return false, err
+			return err
 		}
 	}
-	better := false
-	if r.Valid != nil && (last || r.EvalEvery > 0 && r.step%r.EvalEvery == 0) {
-		if better, err = r.judge(ctx); err != nil {
-			if ctx.Err() != nil { // the evaluation is made again when the run goes on
-				r.summary.End = Cancelled
-				return true, nil
-			}
-			return false, err
-		}
-		if r.Patience > 0 && r.since >= r.Patience {
-			r.summary.End = Stopped
-			return true, nil
-		}
+	if err := r.judge(ctx); err != nil {
+		return err
 	}
+	better := r.best != nil && r.best.Step == r.step
 	if r.step%r.CheckpointEvery == 0 || last || better {
-		return false, r.save()
+		return r.save()
 	}
-	return false, nil
+	return nil
 }
 
-// judge evaluates and tells whether the result is the best so far.
-func (r *run) judge(ctx context.Context) (bool, error) {
+// judge evaluates where it is time to and was not done yet, and notes whether the result is the best so far.
+func (r *run) judge(ctx context.Context) error {
+	due := r.step == r.Steps || r.EvalEvery > 0 && r.step%r.EvalEvery == 0
+	if r.Valid == nil || !due || r.judged >= r.step {
+		return nil
+	}
 	began := time.Now()
 	e, err := evaluate(ctx, r.k.eval, &r.Set.Manifest, r.Valid, r.EvalRows, r.Seed)
+	var bad *NotFinite
+	if errors.As(err, &bad) {
+		return r.diverged(fmt.Sprintf("bound of row %d of the evaluation", bad.Row), bad.Nats, r.step)
+	}
 	if err != nil {
-		return false, err
+		return err
 	}
 	r.summary.Share.Evaluations += time.Since(began).Seconds()
-	r.summary.Last = e
+	r.summary.Last, r.judged = e, r.step
 	value := e.Nats / float64(max(e.Tokens, 1))
-	better := finite(value) && (r.best == nil || value < r.best.Value)
-	if r.since++; better {
-		r.best, r.since = &checkpoint.Best{Step: r.step, Metric: string(r.Set.Manifest.Bound), Value: value}, 0
-	}
+	r.weigh(r.step, value)
 	r.clock = clock{since: time.Now()}
-	return better, r.line(record.Line{Kind: record.Eval, Step: r.step, Loss: value, BitsPerToken: value / math.Ln2, Rows: r.rows, Tokens: r.tokens,
+	return r.line(record.Line{Kind: record.Eval, Step: r.step, Loss: value, BitsPerToken: value / math.Ln2, Rows: r.rows, Tokens: r.tokens,
 		Seconds: r.seconds(), Metrics: e.Metrics})
 }
 
 // finish saves what was done since the last checkpoint and returns the summary.
 func (r *run) finish(err error) (*Summary, error) {
-	var diverged *Diverged
 	if r.writer != nil {
-		if r.summary.End != Finished && (err == nil || errors.As(err, &diverged)) {
-			err = errors.Join(err, r.save())
+		if err == nil && r.saved != r.step {
+			err = r.save()
 		}
 		err = errors.Join(err, r.writer.Close())
 	}

@@ -2,6 +2,7 @@ package training
 
 import (
 	"fmt"
+	"slices"
 	"syscall"
 
 	"github.com/mdmhost/mdmhost/framework/model/safetensors"
@@ -15,10 +16,13 @@ const (
 	moment2 = "adam.v"
 )
 
-// save writes a checkpoint of the present step.
+// save writes a checkpoint of the present step, if all of it is finite.
 func (r *run) save() error {
 	began := r.seconds()
 	if err := r.k.get(r.state); err != nil {
+		return err
+	}
+	if err := r.sound(); err != nil {
 		return err
 	}
 	if err := r.writer.Sync(); err != nil {
@@ -33,7 +37,27 @@ func (r *run) save() error {
 	err := r.Store.Save(checkpoint.Manifest{Step: r.step, Rows: r.rows, Tokens: r.tokens, Seed: r.Seed, Config: r.Names.Config, Artifacts: r.Names.Artifacts,
 		Best: r.best, Interval: &r.interval, WallSeconds: r.seconds(), CPUSeconds: cpuSeconds()}, tensors)
 	r.summary.Share.Checkpoints += r.seconds() - began
+	if err == nil {
+		r.saved = r.step
+	}
 	return err
+}
+
+// sound refuses a state with numbers that are not finite.
+func (r *run) sound() error {
+	for _, part := range []struct {
+		what   string
+		values []float32
+	}{{"parameter", r.state.Params}, {"average of the parameter", r.state.EMA}, {"first moment of the parameter", r.state.M}, {"second moment of the parameter", r.state.V}} {
+		for i, x := range part.values {
+			if !finite(float64(x)) {
+				ps := r.Set.Manifest.Parameters
+				at := slices.IndexFunc(ps, func(p artifact.Parameter) bool { return int64(i) < p.Offset+p.Size() })
+				return r.diverged(part.what+" "+ps[at].Name, float64(x), r.step)
+			}
+		}
+	}
+	return nil
 }
 
 // restore reads a checkpoint.

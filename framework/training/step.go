@@ -32,7 +32,7 @@ func (r *run) takeStep(ctx context.Context, q *queue) error {
 		}
 		loss += float64(q.figures.loss[0]) / float64(r.Accumulate)
 		if !finite(loss) {
-			return r.diverged("loss", loss)
+			return r.diverged("loss", loss, r.step+1)
 		}
 		metrics.add(&q.figures)
 	}
@@ -46,7 +46,7 @@ func (r *run) takeStep(ctx context.Context, q *queue) error {
 	}
 	norm := float64(q.figures.norm[0])
 	if !finite(norm) {
-		return r.diverged("norm of the gradient", norm)
+		return r.diverged("norm of the gradient", norm, r.step+1)
 	}
 	r.step++
 	r.rows += rows
@@ -65,35 +65,23 @@ func (r *run) takeStep(ctx context.Context, q *queue) error {
 	return nil
 }
 
-// diverged takes the step back, so that the state before it can be saved, and says what to do.
-func (r *run) diverged(what string, value float64) error {
-	last := r.k.update
-	if last == nil {
-		last = r.k.pass
-	}
-	if last == r.k.update && what == "loss" {
-		last = nil // the update did not run
-	}
-	if last != nil {
-		if err := last.Undo(); err != nil {
-			return err
-		}
-	}
-	return &Diverged{Step: r.step + 1, What: what, Value: value, Rate: r.Rate.At(r.step+1, r.Steps)}
+// diverged is the error of a number that was computed of the present parameters, in a step or after it.
+func (r *run) diverged(what string, value float64, step int64) error {
+	return &Diverged{Step: step, State: r.step, What: what, Value: value, Rate: r.Rate.At(step, r.Steps)}
 }
 
-// Diverged is the error of a step whose loss or gradient is not finite. The state before it was saved.
+// Diverged is the error of a run whose loss, gradient, parameters or evaluation are not finite. Nothing was saved since.
 type Diverged struct {
 	Step  int64
-	What  string // "loss" or "norm of the gradient"
+	State int64  // steps that made the parameters it was computed of: the checkpoints before are sound
+	What  string // such as "loss"
 	Value float64
 	Rate  float64 // the learning rate
 }
 
-// Error says what to do.
+// Error says what was found.
 func (d *Diverged) Error() string {
-	return fmt.Sprintf("step %d: the %s is %v, expected a finite number; the state before it is saved: lower optimizer.lr (%.3g at this step) or optimizer.clip, or lengthen optimizer.warmup, in a new run",
-		d.Step, d.What, d.Value, d.Rate)
+	return fmt.Sprintf("step %d: the %s is %v, expected a finite number (learning rate %.3g)", d.Step, d.What, d.Value, d.Rate)
 }
 
 // scalars fills what the optimiser is told for a step.

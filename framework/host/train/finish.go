@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,16 +14,60 @@ import (
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/model/safetensors"
 	"github.com/mdmhost/mdmhost/framework/network"
+	"github.com/mdmhost/mdmhost/framework/training"
 	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 )
 
-// writeModel writes the model directory of the newest checkpoint: the moving average, where there is one.
-func (s *session) writeModel() error {
+// finish writes the model of a run that ended well: of the newest checkpoint, or of the best one, where the run stopped because
+// nothing better came.
+func (s *session) finish(sum *training.Summary) error {
 	c, _, err := s.store.Latest()
+	if sum.End == training.Stopped {
+		c, err = s.store.At(sum.Best.Step)
+	}
 	if err != nil {
 		return err
 	}
+	return s.writeModel(c)
+}
+
+// rescue writes the model of the last checkpoint that is sound after a run diverged, and says what to do.
+func (s *session) rescue(d *training.Diverged, cause error) error {
+	run := s.cfg.Train.Run
+	lower := fmt.Sprintf("--set optimizer.lr=%.3g", s.cfg.Optimizer.LR/10)
+	again := fmt.Sprintf("`mdmhost train --config %s --run %s", filepath.Join(run, ConfigFile), unused(run))
+	c, err := s.store.Before(d.State)
+	switch {
+	case errors.Is(err, checkpoint.ErrNone) && d.State == 0 && s.denoiser.model == nil:
+		return fmt.Errorf("%w; nothing was learned yet, so that not the learning rate is to blame: look at the options of trainer %s and at the data", cause, s.trainer.description.Name)
+	case errors.Is(err, checkpoint.ErrNone) && d.State == 0:
+		return fmt.Errorf("%w; nothing was learned yet, so that not the learning rate is to blame: look at the options of trainer %s, at the data and at model %s", cause, s.trainer.description.Name, s.denoiser.model.Name)
+	case errors.Is(err, checkpoint.ErrNone):
+		return fmt.Errorf("%w; no checkpoint is sound: begin anew with a lower rate, %s %s`", cause, again, lower)
+	case err != nil:
+		return errors.Join(cause, err)
+	}
+	if err := s.writeModel(c); err != nil {
+		return errors.Join(cause, err)
+	}
+	model := filepath.Join(run, ModelDir)
+	return fmt.Errorf("%w; %s is the model of step %d: begin with it and a lower rate, %s --from %s %s`", cause, model, c.Manifest.Step, again, model, lower)
+}
+
+// unused is the name of a directory beside dir that is not there.
+func unused(dir string) string {
+	dir = filepath.Clean(dir)
+	for n := 2; ; n++ {
+		name := fmt.Sprintf("%s-%d", dir, n)
+		if _, err := os.Lstat(name); err != nil {
+			return name
+		}
+	}
+}
+
+// writeModel writes the model directory of a checkpoint: the moving average, where there is one.
+func (s *session) writeModel(c *checkpoint.Checkpoint) error {
 	values, err := denoiserValues(c)
 	if err != nil {
 		return err
@@ -124,10 +170,10 @@ func (s *session) manifest(step int64) *model.Manifest {
 	m := &model.Manifest{Family: "masked", Schedule: model.Schedule(s.trainer.reply.Schedule),
 		Trainer: &model.Trainer{Name: s.trainer.description.Name, Version: s.trainer.description.Version, Steps: step, Options: s.trainer.options}}
 	m.Length = model.Length{Policy: "free", Cap: s.data.Train.Length()}
-	if s.cfg.Data.FixedColumn != "" {
+	if s.data.Spec.FixedColumn != "" {
 		m.Length.Policy = "fixed"
 	}
-	if blanks := []rune(s.cfg.Data.Blank); len(blanks) > 0 {
+	if blanks := []rune(s.data.Spec.Blank); len(blanks) > 0 {
 		m.Infill.Blank = string(blanks[0])
 		for _, other := range blanks[1:] {
 			if m.Infill.InputMap == nil {

@@ -7,6 +7,7 @@
 //	checkpoints/    the newest states and the best one
 //	config.yaml     the settings that the run was begun with
 //	data.sha256     the files of its data
+//	log             what the run said, with times
 //	metrics.jsonl   the course of the loss
 //	curve.png       the same as a picture
 //	model/          the finished model directory
@@ -20,9 +21,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"time"
 
 	"github.com/mdmhost/mdmhost/framework/host"
@@ -32,8 +32,6 @@ import (
 	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
 	"github.com/mdmhost/mdmhost/framework/training/data"
 	"github.com/mdmhost/mdmhost/framework/training/progress"
-	"github.com/mdmhost/mdmhost/framework/training/record"
-	"github.com/mdmhost/mdmhost/framework/training/record/curve"
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
 
@@ -43,6 +41,7 @@ const (
 	MetricsFile  = "metrics.jsonl"
 	CurveFile    = "curve.png"
 	ConfigFile   = "config.yaml"
+	LogFile      = "log"
 	ModelDir     = "model"
 )
 
@@ -64,6 +63,8 @@ type session struct {
 	store    *checkpoint.Store
 	seed     uint64
 	begun    bool // earlier, with a checkpoint to go on from
+	names    training.Names
+	log      *journal // nil until something is written
 	progress *progress.Progress
 }
 
@@ -74,14 +75,23 @@ func Run(ctx context.Context, cfg *config.Config, o host.Options, out Streams) (
 	if err := s.check(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	if s.store, err = checkpoint.Open(cfg.Train.Run, cfg.Train.Keep); err != nil {
+	defer func() {
+		s.log.error(err)
+		err = errors.Join(err, s.close())
+	}()
+	if s.store, err = checkpoint.Claim(cfg.Train.Run, cfg.Train.Keep); err != nil {
 		return err
 	}
 	if err := s.settle(); err != nil {
 		return err
 	}
 	if err := s.prepare(ctx, o); err != nil {
+		return err
+	}
+	if err := s.settleArtifacts(); err != nil {
+		return err
+	}
+	if err := s.open(); err != nil {
 		return err
 	}
 	return s.train(ctx)
@@ -92,6 +102,8 @@ func (s *session) check() error {
 	var problems config.Problems
 	if s.cfg.Train.Run == "" {
 		problems = append(problems, config.Problem{Origin: s.cfg.Origin("train.run"), Key: "train.run", Text: "is empty, expected the directory of the run; give it with --run DIR"})
+	} else if text := noRun(s.cfg.Train.Run); text != "" {
+		problems = append(problems, config.Problem{Origin: s.cfg.Origin("train.run"), Key: "train.run", Text: text})
 	}
 	var wrong data.Problems
 	if err := s.cfg.Data.Validate(); errors.As(err, &wrong) {
@@ -107,7 +119,36 @@ func (s *session) check() error {
 	return nil
 }
 
-// prepare opens and composes all parts.
+// noRun says why a directory cannot become that of a run, or nothing.
+func noRun(dir string) string {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return dir + " is a file, expected the directory of the run; name another"
+	}
+	for _, name := range []string{"config.json", "mdm.json"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return dir + " is a model directory, expected that of a run; name another, and begin with the model by --from"
+		}
+	}
+	return ""
+}
+
+// checkPatience refuses patience that nothing can exhaust.
+func (s *session) checkPatience() error {
+	lacks := ""
+	switch {
+	case s.cfg.Train.Patience == 0:
+	case s.data.Valid == nil:
+		lacks = "there is no validation data; give data.valid or data.valid_fraction"
+	case s.cfg.Train.EvalEvery == 0:
+		lacks = "the only evaluation is that at the end; set train.eval_every"
+	}
+	if lacks == "" {
+		return nil
+	}
+	return config.Problems{{Origin: s.cfg.Origin("train.patience"), Key: "train.patience", Text: fmt.Sprintf("is %d evaluations without a better one, and %s, or leave it out", s.cfg.Train.Patience, lacks)}}
+}
+
+// prepare opens and composes all parts. It writes nothing.
 func (s *session) prepare(ctx context.Context, o host.Options) error {
 	from, err := source(s.cfg)
 	if err != nil {
@@ -118,6 +159,9 @@ func (s *session) prepare(ctx context.Context, o host.Options) error {
 		return err
 	}
 	if err := s.openData(ctx, tokens); err != nil {
+		return err
+	}
+	if err := s.checkPatience(); err != nil {
 		return err
 	}
 	if from == nil {
@@ -134,13 +178,43 @@ func (s *session) prepare(ctx context.Context, o host.Options) error {
 	if s.set, err = compose(s.cfg, s.denoiser, s.trainer, s.data.Train.Length()); err != nil {
 		return err
 	}
-	if s.device, err = openDevice(ctx, s.cfg); err != nil {
+	s.device, err = openDevice(ctx, s.cfg)
+	return err
+}
+
+// settleArtifacts holds the artifacts against those that the run was begun with.
+func (s *session) settleArtifacts() error {
+	digests, err := s.set.Digests()
+	if err != nil {
+		return err
+	}
+	s.names = training.Names{Config: s.digest(), Artifacts: digests}
+	c, _, err := s.store.Latest()
+	if errors.Is(err, checkpoint.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.Match(s.names.Config, s.names.Artifacts); err != nil {
+		return fmt.Errorf("run %s: trainer %s %s, or this version of mdmhost, is another than the run was begun with: %w", s.cfg.Train.Run, s.trainer.description.Name, s.trainer.description.Version, err)
+	}
+	return nil
+}
+
+// open writes what a run begins with. Nothing was written before.
+func (s *session) open() (err error) {
+	if err := s.store.Begin(); err != nil {
+		return err
+	}
+	run := s.cfg.Train.Run
+	if s.log, err = openJournal(filepath.Join(run, LogFile)); err != nil {
 		return err
 	}
 	if err := s.writeSettings(); err != nil {
 		return err
 	}
-	return s.set.Save(filepath.Join(s.cfg.Train.Run, ArtifactsDir))
+	return s.set.Save(filepath.Join(run, ArtifactsDir))
 }
 
 // openDevice opens the runtime that the configuration names.
@@ -164,9 +238,8 @@ func (s *session) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	digests, err := s.set.Digests()
-	if err != nil {
-		return err
+	for _, note := range s.notes() {
+		s.say("note      " + note)
 	}
 	summary, err := training.Train(ctx, training.Options{
 		Seed: s.seed, Steps: cfg.Train.Steps, Accumulate: cfg.Train.Accumulate,
@@ -175,7 +248,7 @@ func (s *session) train(ctx context.Context) error {
 		CheckpointEvery: cfg.Train.CheckpointEvery, LogEvery: cfg.Train.LogEvery, Budget: time.Duration(cfg.Train.Minutes * float64(time.Minute)), Shuffle: cfg.Data.Shuffle,
 	}, training.Parts{
 		Device: s.device, Set: s.set, Train: s.data.Train, Valid: s.data.Valid, Initial: initial, Frozen: frozen, Store: s.store,
-		Names:   training.Names{Config: s.digest(), Artifacts: digests},
+		Names:   s.names,
 		Metrics: filepath.Join(run, MetricsFile), Observe: s.observe,
 	})
 	if s.progress != nil {
@@ -184,8 +257,12 @@ func (s *session) train(ctx context.Context) error {
 	if summary == nil {
 		return err
 	}
-	if err == nil && summary.End != training.Cancelled {
-		err = s.writeModel()
+	var diverged *training.Diverged
+	switch {
+	case errors.As(err, &diverged):
+		err = s.rescue(diverged, err)
+	case err == nil && summary.End != training.Cancelled:
+		err = s.finish(summary)
 	}
 	return errors.Join(err, s.report(summary), ctx.Err())
 }
@@ -198,6 +275,7 @@ func (s *session) observe(from int64, best *checkpoint.Best) training.Observer {
 		value = &bits
 	}
 	s.progress = progress.New(s.out.Err, s.out.Terminal, s.cfg.Train.Steps, from, value)
+	s.progress.Keep(s.log)
 	return s.progress
 }
 
@@ -210,53 +288,6 @@ func (s *session) initial() (*training.State, error) {
 	return &training.State{Params: params, M: make([]float32, n), V: make([]float32, n)}, nil
 }
 
-// report draws the curve and prints the summary.
-func (s *session) report(sum *training.Summary) error {
-	run := s.cfg.Train.Run
-	files := []string{MetricsFile, ModelDir}
-	lines, err := record.Read(filepath.Join(run, MetricsFile))
-	if err == nil && slices.ContainsFunc(lines, func(l record.Line) bool { return !math.IsNaN(l.BitsPerToken) }) {
-		files = slices.Insert(files, 1, CurveFile)
-		err = curve.WriteFile(filepath.Join(run, CurveFile), lines, curve.Options{Title: s.name() + ", " + s.trainer.description.Name, Unit: "bits per token"})
-	}
-	seconds := func(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
-	text := progress.Summary{Step: sum.Step, Steps: s.cfg.Train.Steps, From: sum.From, Stopped: endings[sum.End], Tokens: sum.SessionTokens,
-		Times: progress.Times{Wall: seconds(sum.Seconds), Data: seconds(sum.Share.Data), Runtime: seconds(sum.Share.Steps), Evaluation: seconds(sum.Share.Evaluations), Checkpoint: seconds(sum.Share.Checkpoints)},
-		Best:  sum.Best, Model: s.name(), Trainer: s.trainer.String(), Provider: s.provider(), Notes: append(s.device.Notes(), s.denoiser.notes...), Run: run, Seed: s.seed,
-		Files: files}
-	for _, skipped := range sum.Skipped {
-		text.Notes = append(text.Notes, skipped.Error())
-	}
-	return errors.Join(err, text.Write(s.out.Err))
-}
-
-// endings say why a run ended before its last step.
-var endings = map[training.End]string{
-	training.Stopped: "no better evaluation for long enough", training.OutOfTime: "out of time; the same command goes on", training.Cancelled: "interrupted; the same command goes on",
-}
-
-func (s *session) provider() string {
-	threads := s.cfg.Runtime.Threads
-	if threads == 0 {
-		threads = runtime.NumCPU()
-	}
-	if threads == 1 {
-		return "onnx/" + s.device.Provider() + ", 1 thread"
-	}
-	return fmt.Sprintf("onnx/%s, %d threads", s.device.Provider(), threads)
-}
-
-// name is the finished model's.
-func (s *session) name() string {
-	if s.cfg.Train.Name != "" {
-		return s.cfg.Train.Name
-	}
-	if path, err := filepath.Abs(s.cfg.Train.Run); err == nil {
-		return filepath.Base(path)
-	}
-	return s.cfg.Train.Run
-}
-
 func (s *session) close() error {
 	var errs []error
 	if s.device != nil {
@@ -267,6 +298,9 @@ func (s *session) close() error {
 	}
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
+	}
+	if s.log != nil {
+		errs = append(errs, s.log.file.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -103,7 +103,9 @@ func hash(path string) (File, error) {
 // Latest returns the newest checkpoint of a run directory that agrees with its digests. Newer ones that are damaged are
 // left out; skipped says which and why, to be shown as warnings. Without any checkpoint the error is [ErrNone]. It takes
 // no lock: a run that works in the directory is not disturbed.
-func Latest(run string) (c *Checkpoint, skipped []error, err error) { return before(run, math.MaxInt64) }
+func Latest(run string) (c *Checkpoint, skipped []error, err error) {
+	return before(run, math.MaxInt64)
+}
 
 // before is [Latest] of the checkpoints of smaller steps than the given one.
 func before(run string, limit int64) (c *Checkpoint, skipped []error, err error) {

@@ -25,6 +25,7 @@ const (
 // in both. The methods but [Progress.Say] are called by one goroutine.
 type Progress struct {
 	out      io.Writer
+	kept     io.Writer
 	terminal bool
 	now      func() time.Time
 	start    time.Time
@@ -43,13 +44,16 @@ type Progress struct {
 // New starts to show on out a run of so many optimiser steps, of which from were done by earlier sessions. best is the
 // best evaluation so far in bits per token, nil before the first. Close must be called.
 func New(out io.Writer, terminal bool, steps, from int64, best *float64) *Progress {
-	p := &Progress{out: out, terminal: terminal, now: time.Now, steps: steps, from: from, step: from}
+	p := &Progress{out: out, kept: io.Discard, terminal: terminal, now: time.Now, steps: steps, from: from, step: from}
 	p.start = p.now()
 	if best != nil {
 		p.best, p.evaluated = *best, true
 	}
 	return p
 }
+
+// Keep gives w, too, all lines but those that tell how far the run is. It is called before the first of them.
+func (p *Progress) Keep(w io.Writer) { p.kept = w }
 
 // Step tells that so many steps are done.
 func (p *Progress) Step(done int64) {
@@ -145,6 +149,7 @@ func (p *Progress) left() string {
 
 // Say prints a line, above the bar where there is one. It may be called from any goroutine.
 func (p *Progress) Say(line string) {
+	_, _ = fmt.Fprintln(p.kept, line)
 	p.mu.Lock()
 	screen := p.screen
 	p.mu.Unlock()
