@@ -44,7 +44,7 @@ func Evaluate(ctx context.Context, cfg *config.Config, o host.Options, e EvalOpt
 			return nil, err
 		}
 	}
-	if e.Accuracy && g.cfg.Data.FixedColumn == "" && g.cfg.Data.PromptColumn == "" && g.cfg.Data.Prepared == "" {
+	if e.Accuracy && d.Spec.FixedColumn == "" && d.Spec.PromptColumn == "" {
 		return nil, config.Problems{{Key: "data.fixed_column", Text: "is not given, and without given positions there are no answers to be right; name the column, or leave --accuracy out"}}
 	}
 	r := &evaluate.Report{Model: g.model.Name, Trainer: g.cfg.Trainer.Name, TrainerOptions: g.trainer.options, Available: d.Valid.Rows(), Draws: e.Draws, Seed: g.seed, Notes: []string{}}
@@ -86,7 +86,7 @@ func (g *gauge) open(ctx context.Context) (*data.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := read(ctx, s, data.Options{Tokenizer: tokens})
+	d, err := read(ctx, s, data.Options{Tokenizer: tokens, Given: g.cfg.Given})
 	if err != nil {
 		return nil, settingProblems(g.cfg, err)
 	}

@@ -18,7 +18,7 @@ const SumsFile = "data.sha256"
 // openData reads the data of the run, and holds its files against those that the run was begun with. tokens is the tokenizer of
 // the model that it begins with, or nil.
 func (s *session) openData(ctx context.Context, tokens []byte) (err error) {
-	if s.data, err = data.Open(ctx, s.cfg.Data, data.Options{Tokenizer: tokens}); err != nil {
+	if s.data, err = data.Open(ctx, s.cfg.Data, data.Options{Tokenizer: tokens, Given: s.cfg.Given}); err != nil {
 		return settingProblems(s.cfg, err)
 	}
 	if s.begun {

@@ -2,11 +2,19 @@ package train_test
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mdmhost/mdmhost/framework/host"
+	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/host/train"
+	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
 )
 
 // TestChangedData: a run goes on with the data that it was begun with, from any working directory; a file that changed since is
@@ -45,4 +53,45 @@ func TestChangedData(t *testing.T) {
 	}
 	_, err = run(t, context.Background(), settings...)
 	must(t, err)
+}
+
+// TestRunFromPreparedData: a run from prepared data is that from the files, and its model knows the blanks; the settings of a preset may
+// stand beside it when they are those that the data was prepared with.
+func TestRunFromPreparedData(t *testing.T) {
+	direct, other, shards := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "shards")
+	settings := small(t, direct)
+	_, err := run(t, context.Background(), settings...)
+	must(t, err)
+	cfg, err := load(settings...)
+	must(t, err)
+	_, err = train.Prepare(context.Background(), cfg, shards, train.Streams{Err: io.Discard})
+	must(t, err)
+	settings[0] = "train.run=" + other
+	settings = append(settings[:2], append(settings[3:], "data.prepared="+shards)...) // without data.valid_fraction
+	settings = append(settings[:1], settings[2:]...)                                  // nor data.train
+	_, err = run(t, context.Background(), settings...)
+	must(t, err)
+	if diff := cmp.Diff(outcomeOf(t, direct, 40), outcomeOf(t, other, 40)); diff != "" {
+		t.Error(diff)
+	}
+	for _, name := range []string{"mdm.json", "generation_config.json", "model.safetensors"} {
+		want, err := os.ReadFile(filepath.Join(direct, "model", name))
+		must(t, err)
+		got, err := os.ReadFile(filepath.Join(other, "model", name))
+		must(t, err)
+		if string(got) != string(want) {
+			t.Errorf("%s differs: %s %s", name, got, want)
+		}
+	}
+	_, err = run(t, context.Background(), append(settings, "data.layout=packed", "data.blank=0")...)
+	wantError(t, err, "--set data.layout: is \"packed\", but the rows in "+shards+" were prepared with \"padded\"", "--set data.blank")
+	third := filepath.Join(t.TempDir(), "run") // by the settings that the run wrote down
+	cfg, err = config.Load(config.Sources{File: filepath.Join(other, "config.yaml"), Flags: []config.Assignment{{Key: "train.run", Value: third, Flag: "--run"}}})
+	must(t, err)
+	must(t, train.Run(context.Background(), cfg, host.Options{}, train.Streams{Err: io.Discard}))
+	c, _, err := checkpoint.Latest(third)
+	must(t, err)
+	if diff := cmp.Diff(outcomeOf(t, direct, 40).Files, outcomeOf(t, third, c.Manifest.Step).Files); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -207,7 +207,7 @@ func TestValidate(t *testing.T) {
 		"existing": {func(s *Spec) { s.Train, s.Column, s.Tokenizer, s.EOS = []string{csv}, "t", "x.json", true }, []string{"data.eos: has no meaning for an existing tokenizer"}},
 		"both":     {func(s *Spec) { s.Train, s.Valid, s.ValidFraction = []string{text}, []string{text}, .1 }, []string{"data.valid_fraction: cannot be given with data.valid"}},
 		"packed":   {func(s *Spec) { s.Train, s.TooLong = []string{text}, Drop }, []string{"data.too_long: has no meaning for packed rows"}},
-		"prepared": {func(s *Spec) { s.Prepared, s.Train, s.Column = t.TempDir(), []string{text}, "t" }, []string{"data.train: cannot be given with data.prepared", "data.column: cannot be given", "data.prepared: expected a directory that `mdmhost data prepare` wrote: no such file"}},
+		"prepared": {func(s *Spec) { s.Prepared, s.Train, s.Column = t.TempDir(), []string{text}, "t" }, []string{"data.prepared: expected a directory that `mdmhost data prepare` wrote: no such file"}},
 		"all gone": {func(s *Spec) { s.Train = []string{"no.txt", "-", "none.txt"} }, []string{"data.train: no.txt: no such file", "data.train: standard input", "data.train: none.txt: no such file"}},
 	} {
 		t.Run(name, func(t *testing.T) {

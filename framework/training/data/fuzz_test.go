@@ -11,13 +11,13 @@ import (
 
 // FuzzIndex: whatever an index says, it is refused, or every record that it names lies within its shards.
 func FuzzIndex(f *testing.F) {
-	good := `{"mdmhost_data": 1, "dtype": "uint16", "layout": "padded", "length": 8, "fixed": true, "pad": 6, "vocabulary": 8, "records_per_shard": 2,
+	good := `{"mdmhost_data": 2, "spec": {"layout": "padded", "length": 8}, "dtype": "uint16", "fixed": true, "pad": 6, "vocabulary": 8, "records_per_shard": 2,
 		"train": {"first": 0, "records": 3, "shards": [{"name": "a", "bytes": 42}, {"name": "b", "bytes": 21}]}}`
 	f.Add([]byte(good))
 	f.Add([]byte(strings.Replace(good, `"records": 3`, `"records": 9223372036854775807, "first": 9223372036854775807`, 1)))
 	f.Add([]byte(strings.Replace(good, `"records_per_shard": 2`, `"records_per_shard": 9223372036854775807`, 1)))
 	f.Add([]byte(strings.Replace(good, `"length": 8`, `"length": 9223372036854775807`, 1)))
-	f.Add([]byte(`{"mdmhost_data": 1} {}`))
+	f.Add([]byte(`{"mdmhost_data": 2} {}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		x, err := parseIndex("index.json", text)
 		if err != nil {

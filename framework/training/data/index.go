@@ -12,19 +12,17 @@ import (
 const indexName = "index.json"
 
 // indexVersion is the version of the format of index.json and shards.
-const indexVersion = 1
+const indexVersion = 2
 
 // index is index.json.
 type index struct {
 	Version         int       `json:"mdmhost_data"` // of the format
+	Spec            Spec      `json:"spec"`         // with absolute paths, and the format named
 	DType           string    `json:"dtype"`        // uint16 or uint32, little-endian
-	Layout          string    `json:"layout"`
-	Length          int       `json:"length"`
 	Fixed           bool      `json:"fixed"`
 	Pad             int32     `json:"pad"`
 	Vocabulary      int       `json:"vocabulary"`
 	Tokenizer       string    `json:"tokenizer_sha256"`
-	Normalize       string    `json:"normalize"`
 	RecordsPerShard int64     `json:"records_per_shard"`
 	Train           *indexSet `json:"train"`
 	Valid           *indexSet `json:"valid,omitempty"`
@@ -47,8 +45,9 @@ type shard struct {
 
 func newIndex(s *Spec, v *Vocabulary, b *built, train, valid *Dataset) *index {
 	w := b.train.writer
-	x := &index{Version: indexVersion, DType: map[int]string{2: "uint16", 4: "uint32"}[w.width], Layout: w.layout, Length: w.length, Fixed: w.fixed,
-		Pad: w.pad, Vocabulary: w.size, Tokenizer: v.Digest(), Normalize: s.Normalize, RecordsPerShard: w.per, Train: train.indexSet(b.train)}
+	x := &index{Version: indexVersion, Spec: s.absolute(), DType: map[int]string{2: "uint16", 4: "uint32"}[w.width], Fixed: w.fixed,
+		Pad: w.pad, Vocabulary: w.size, Tokenizer: v.Digest(), RecordsPerShard: w.per, Train: train.indexSet(b.train)}
+	x.Spec.Format, _ = s.kind()
 	switch {
 	case b.valid != nil:
 		x.Valid = valid.indexSet(b.valid)
@@ -88,10 +87,10 @@ func (x *index) check() error {
 	switch {
 	case x.DType != "uint16" && x.DType != "uint32":
 		return fmt.Errorf("dtype: expected uint16 or uint32, found %q", x.DType)
-	case x.Layout != Packed && x.Layout != Padded:
-		return fmt.Errorf("layout: expected packed or padded, found %q", x.Layout)
-	case x.Length < 1 || x.Length > maxLength:
-		return fmt.Errorf("length: expected 1 to %d, found %d", maxLength, x.Length)
+	case x.Spec.Layout != Packed && x.Spec.Layout != Padded:
+		return fmt.Errorf("layout: expected packed or padded, found %q", x.Spec.Layout)
+	case x.Spec.Length < 1 || x.Spec.Length > maxLength:
+		return fmt.Errorf("length: expected 1 to %d, found %d", maxLength, x.Spec.Length)
 	case x.Vocabulary < 1 || x.Vocabulary > 1<<31 || x.DType == "uint16" && x.Vocabulary > 1<<16:
 		return fmt.Errorf("vocabulary: expected ids of %s, found %d", x.DType, x.Vocabulary)
 	case x.Pad < 0 || int(x.Pad) >= x.Vocabulary:
@@ -136,5 +135,5 @@ func (s *indexSet) check(x *index) error {
 }
 
 func (x *index) shape() shape {
-	return shape{layout: x.Layout, length: x.Length, width: map[string]int{"uint16": 2, "uint32": 4}[x.DType], fixed: x.Fixed, size: x.Vocabulary, pad: x.Pad}
+	return shape{layout: x.Spec.Layout, length: x.Spec.Length, width: map[string]int{"uint16": 2, "uint32": 4}[x.DType], fixed: x.Fixed, size: x.Vocabulary, pad: x.Pad}
 }

@@ -3,12 +3,16 @@ package data
 import (
 	"context"
 	"errors"
+	"reflect"
 )
 
 // Options of [Open] and [Prepare].
 type Options struct {
 	// Tokenizer is the tokenizer.json of the model that is trained, in the place of the spec's; nil: as the spec says.
 	Tokenizer []byte
+	// Given tells whether somebody set a key such as data.layout, which then must agree with what data was prepared with; nil:
+	// who did not leave it at its default.
+	Given func(key string) bool
 	// Progress is called now and then while files are read; nil: not.
 	Progress func(Progress)
 	// ShardBytes is about how large a shard becomes; 0: 256 MiB.
@@ -17,8 +21,22 @@ type Options struct {
 	disk disk // nil: the real one
 }
 
+// given is Given or what stands in its place.
+func (o *Options) given(s *Spec) func(key string) bool {
+	if o.Given != nil {
+		return o.Given
+	}
+	is, defaults := reflect.ValueOf(*s), reflect.ValueOf(Defaults())
+	changed := map[string]bool{}
+	for i := range is.NumField() {
+		changed["data."+is.Type().Field(i).Tag.Get("koanf")] = shown(is.Field(i)) != shown(defaults.Field(i))
+	}
+	return func(key string) bool { return changed[key] }
+}
+
 // Data is the training data of a run.
 type Data struct {
+	Spec       Spec // that the rows were made with, also if others prepared them
 	Train      *Dataset
 	Valid      *Dataset // nil: none
 	Vocabulary *Vocabulary
@@ -45,7 +63,7 @@ func Open(ctx context.Context, s Spec, o Options) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Vocabulary: v}
+	d := &Data{Spec: s, Vocabulary: v}
 	d.Train, d.Valid, err = b.datasets(&s, func(s *set) [][]byte { return s.out.(*memory).all })
 	if err != nil {
 		return nil, err

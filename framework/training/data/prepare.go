@@ -50,7 +50,9 @@ func Prepare(ctx context.Context, s Spec, dir string, o Options) (*Data, error) 
 	if err := prepare(ctx, &s, dir, o); err != nil {
 		return nil, err
 	}
-	return Open(ctx, Spec{Prepared: dir, Normalize: s.Normalize, Layout: s.Layout, TooLong: Error, Unknown: Error, BadLines: Error}, Options{})
+	made := Defaults()
+	made.Prepared = dir
+	return Open(ctx, made, Options{})
 }
 
 // prepare writes DIR.part and moves it into place.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 )
 
 // openShards maps a prepared directory.
@@ -35,7 +37,8 @@ func openShards(s *Spec, o Options) (*Data, error) {
 	if err := x.agrees(s, v, o); err != nil {
 		return nil, err
 	}
-	d := &Data{Vocabulary: v, dir: s.Prepared}
+	d := &Data{Spec: x.Spec, Vocabulary: v, dir: s.Prepared}
+	d.Spec.Prepared, d.Spec.Shuffle = s.Prepared, s.Shuffle
 	known := map[string][]byte{}
 	if d.Train, err = d.open(x, x.Train, "train", known); err == nil && x.Valid != nil {
 		d.Valid, err = d.open(x, x.Valid, "valid", known)
@@ -47,8 +50,9 @@ func openShards(s *Spec, o Options) (*Data, error) {
 		if set == nil {
 			continue
 		}
-		if x.Layout == Packed && s.Length > 0 { // a stream is cut anew
+		if set.Packed() && s.Length > 0 { // a stream is cut anew
 			set.length = s.Length
+			d.Spec.Length = s.Length
 		}
 		if err := set.enough([]string{"train", "valid"}[i]); err != nil {
 			return nil, errors.Join(err, d.Close())
@@ -67,10 +71,36 @@ func (x *index) agrees(s *Spec, v *Vocabulary, o Options) error {
 			return fmt.Errorf("%s: was prepared with a tokenizer.json of sha256 %s, the model's has %s: their ids differ; prepare the data with the model's", s.Prepared, x.Tokenizer, m.Digest())
 		}
 	}
-	if s.Length > 0 && x.Layout == Padded && s.Length != x.Length {
-		return Problems{{"data.length", fmt.Sprintf("is %d, but the rows in %s were prepared with %d; use that, or prepare them again", s.Length, s.Prepared, x.Length)}}
+	return x.same(s, o.given(s))
+}
+
+// same refuses settings that somebody gave and that are not those that the rows were made with. The error is of type [Problems].
+func (x *index) same(s *Spec, given func(key string) bool) error {
+	var problems Problems
+	is, was := reflect.ValueOf(s.absolute()), reflect.ValueOf(x.Spec)
+	for i := range is.NumField() {
+		f := is.Type().Field(i)
+		key := "data." + f.Tag.Get("koanf")
+		switch {
+		case f.Tag.Get("json") == "-" || !given(key):
+		case key == "data.length" && (s.Length == 0 || x.Spec.Layout == Packed): // a stream is cut anew
+		case shown(is.Field(i)) != shown(was.Field(i)):
+			problems = append(problems, Problem{key, fmt.Sprintf("is %s, but the rows in %s were prepared with %s; leave it out, or prepare the data again", shown(is.Field(i)), s.Prepared, shown(was.Field(i)))})
+		}
 	}
-	return nil
+	if problems == nil {
+		return nil
+	}
+	return problems
+}
+
+// shown is a value of a spec as JSON, lists of nothing as [].
+func shown(v reflect.Value) string {
+	if v.Kind() == reflect.Slice && v.Len() == 0 {
+		return "[]"
+	}
+	text, _ := json.Marshal(v.Interface()) // texts, numbers, lists of texts: never an error
+	return string(text)
 }
 
 // open maps the shards of a set. Both sets may share some, which known holds.

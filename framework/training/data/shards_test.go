@@ -14,8 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func prepared(s Spec, dir string) Spec {
-	return Spec{Prepared: dir, Normalize: s.Normalize, Layout: s.Layout, TooLong: Error, Unknown: Error, BadLines: Error}
+// prepared is what is left to say of prepared data.
+func prepared(dir string) Spec {
+	s := Defaults()
+	s.Prepared = dir
+	return s
 }
 
 // samePrepared: shards of one record, of a few, and of all hold what memory holds.
@@ -78,7 +81,7 @@ func TestStreamCutAnew(t *testing.T) {
 	if _, err := Prepare(context.Background(), base, dir, Options{ShardBytes: 6}); err != nil {
 		t.Fatal(err)
 	}
-	s := prepared(base, dir)
+	s := prepared(dir)
 	s.Length = 5
 	d := open(t, s)
 	if diff := cmp.Diff([]string{"abcde", "fghij"}, rowsOf(t, d.Train, d.Vocabulary)); diff != "" {
@@ -95,10 +98,42 @@ func TestStreamCutAnew(t *testing.T) {
 	if _, err := Prepare(context.Background(), base, dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	s = prepared(base, dir)
+	s = prepared(dir)
 	s.Length = 5
 	_, err = Open(context.Background(), s, Options{})
 	wantError(t, err, "data.length: is 5, but the rows in "+dir+" were prepared with 8")
+}
+
+// TestPreparedSettings: what was given when rows were prepared may be given again, and nothing else may; it comes back either way.
+func TestPreparedSettings(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	base := spec(func(s *Spec) {
+		s.Train, s.ValidFraction = []string{put(t, "a.csv", "x,p\nabc,a..\nde,.e\nf,.\n")}, 0.5
+		s.Column, s.FixedColumn, s.Blank, s.Layout, s.TooLong, s.EOS = "x", "p", ".", Padded, Drop, true
+	})
+	made, err := Prepare(context.Background(), base, dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := base
+	again.Prepared, again.Format = dir, CSV
+	t.Chdir(filepath.Dir(base.Train[0]))
+	again.Train = []string{"a.csv"}
+	for _, s := range []Spec{prepared(dir), again} {
+		d := open(t, s)
+		want := again.absolute()
+		want.Valid = []string{}
+		if diff := cmp.Diff([]any{want, rowsOf(t, made.Train, made.Vocabulary)}, []any{d.Spec, rowsOf(t, d.Train, d.Vocabulary)}); diff != "" {
+			t.Errorf("(-prepared +opened)\n%s", diff)
+		}
+	}
+	again.Train, again.Column, again.FixedColumn, again.Layout, again.Tokenizer, again.EOS, again.TooLong = []string{"b.csv"}, "y", "", Packed, SMILES, false, Error
+	_, err = Open(context.Background(), again, Options{Given: func(key string) bool { return key != "data.too_long" }})
+	wantError(t, err, "data: 6 problems", `data.column: is "y", but the rows in `+dir+` were prepared with "x"; leave it out, or prepare the data again`,
+		`data.fixed_column: is "", but`, `data.layout: is "packed", but`, `were prepared with "padded"`, `data.tokenizer: is "smiles", but`, "data.eos: is false, but",
+		`b.csv"], but`)
+	_, err = Open(context.Background(), again, Options{}) // defaults do not count
+	wantError(t, err, "data: 3 problems")
 }
 
 // TestDamagedShards: every damage is told, and what was prepared is never changed.
@@ -140,7 +175,7 @@ func TestDamagedShards(t *testing.T) {
 		}, []string{"train-00001.bin: no such file", "copy the directory again"}, nil},
 		"tokenizer":         {replace("tokenizer.json", `"a": 0`, `"q": 0`), []string{"tokenizer.json has sha256", "was prepared with"}, nil},
 		"model's tokenizer": {func(*testing.T) {}, []string{"the model's has " + other.Vocabulary.Digest(), "prepare the data with the model's"}, other.Vocabulary.JSON},
-		"version":           {replace("index.json", `"mdmhost_data": 1`, `"mdmhost_data": 2`), []string{"index.json: mdmhost_data: expected version 1", "found 2"}, nil},
+		"version":           {replace("index.json", `"mdmhost_data": 2`, `"mdmhost_data": 1`), []string{"index.json: mdmhost_data: expected version 2", "found 1"}, nil},
 		"not JSON":          {replace("index.json", `{`, `[`), []string{"index.json: ", "prepare the data again"}, nil},
 		"dtype":             {replace("index.json", "uint16", "uint8"), []string{`dtype: expected uint16 or uint32, found "uint8"`}, nil},
 		"records":           {replace("index.json", `"records": 3`, `"records": 4`), []string{"train: expected records within the 3 of the shards, found 4"}, nil},
@@ -157,7 +192,7 @@ func TestDamagedShards(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.damage(t)
-			_, err := Open(context.Background(), prepared(base, dir), Options{Tokenizer: c.model})
+			_, err := Open(context.Background(), prepared(dir), Options{Tokenizer: c.model})
 			wantError(t, err, c.says...)
 		})
 	}
@@ -174,7 +209,7 @@ func TestDamagedShards(t *testing.T) {
 		if err := os.WriteFile(path("train-00000.bin"), b, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		d := open(t, prepared(base, dir))
+		d := open(t, prepared(dir))
 		r := Row{Tokens: make([]int64, 8)}
 		wantError(t, d.Train.Row(0, &r), "row 0: has id 200, expected ids below 8: the data is damaged")
 		wantError(t, d.Train.Row(1, &r), "row 1: has 9 tokens, expected at most 8")

@@ -15,6 +15,7 @@ func OpenValid(ctx context.Context, s Spec, o Options) (*Data, error) {
 		}
 		return d, err
 	}
+	asked := s
 	s.Train, s.Valid, s.ValidFraction = s.Valid, nil, 0
 	if err := s.Validate(); err != nil {
 		var problems Problems
@@ -35,7 +36,7 @@ func OpenValid(ctx context.Context, s Spec, o Options) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Vocabulary: v, Valid: b.train.dataset("valid", b.train.out.(*memory).all)}
+	d := &Data{Spec: asked, Vocabulary: v, Valid: b.train.dataset("valid", b.train.out.(*memory).all)}
 	if err := d.Valid.enough("valid"); err != nil {
 		return nil, err
 	}

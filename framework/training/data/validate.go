@@ -82,19 +82,8 @@ func (v *validation) enums() {
 	}
 }
 
-// prepared checks what goes with a prepared directory: little, as the rest was decided when it was written.
+// prepared checks that the directory is there: what goes with it depends on what it was made with.
 func (v *validation) prepared() {
-	for _, k := range []struct {
-		key   string
-		given bool
-	}{
-		{"train", len(v.Train) > 0}, {"valid", len(v.Valid) > 0}, {"valid_fraction", v.ValidFraction > 0}, {"format", v.Format != ""},
-		{"column", v.Column != ""}, {"fixed_column", v.FixedColumn != ""}, {"blank", v.Blank != ""}, {"prompt_column", v.PromptColumn != ""},
-	} {
-		if k.given {
-			v.say(k.key, "cannot be given with data.prepared, whose rows are made already; remove one of the two")
-		}
-	}
 	if _, err := os.Stat(filepath.Join(v.Prepared, indexName)); err != nil {
 		v.say("prepared", "expected a directory that `mdmhost data prepare` wrote: %v", plain(err))
 	}
