@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -62,7 +63,7 @@ func Evaluate(ctx context.Context, cfg *config.Config, o host.Options, e EvalOpt
 		}
 	}
 	r.Runtime, r.Seconds = g.runtime(), time.Since(g.began).Seconds()
-	r.Notes = append(append(r.Notes, g.notes...), g.device.Notes()...)
+	r.Notes = slices.Concat(r.Notes, d.Notes(), g.notes, g.device.Notes())
 	return r, nil
 }
 

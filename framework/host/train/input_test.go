@@ -95,3 +95,26 @@ func TestRunFromPreparedData(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestLeftOut: what the data had that is not trained on is said before the first step, and so it is of an evaluation.
+func TestLeftOut(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	settings := small(t, dir, "train.steps=5", "data.bad_lines=skip")
+	table := strings.TrimPrefix(settings[1], "data.train=")
+	text, err := os.ReadFile(table)
+	must(t, err)
+	must(t, os.WriteFile(table, append(text, "one field\n"...), 0o600))
+	out, err := run(t, context.Background(), settings...)
+	must(t, err)
+	want := "data.train: 1 bad line left out (" + table + ":83: expected 2 fields as in the header, found 1)"
+	log, err := os.ReadFile(filepath.Join(dir, "log"))
+	must(t, err)
+	if note, step := strings.Index(out, want), strings.Index(out, "steps  "); note < 0 || step < note || !contains(string(log), want) {
+		t.Errorf("output %q, log %q", out, log)
+	}
+	r, err := eval(t, train.EvalOptions{}, "model="+dir+"/model", "data.valid="+table, "data.column=solution", "data.fixed_column=puzzle", "data.blank=.", "data.bad_lines=skip")
+	must(t, err)
+	if diff := cmp.Diff([]string{strings.Replace(want, "train", "valid", 1)}, r.Notes); diff != "" {
+		t.Error(diff)
+	}
+}

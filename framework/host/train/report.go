@@ -19,7 +19,7 @@ import (
 
 // notes are what there is to know before the first step.
 func (s *session) notes() []string {
-	var out []string
+	out := s.data.Notes()
 	if o := s.cfg.Optimizer; o.Warmup > s.cfg.Train.Steps {
 		out = append(out, fmt.Sprintf("optimizer.warmup is %d and the run has %d steps: the learning rate rises to the end and does not reach optimizer.lr", o.Warmup, s.cfg.Train.Steps))
 	}

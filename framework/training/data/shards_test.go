@@ -38,6 +38,9 @@ func samePrepared(t *testing.T, s Spec, want *Data) {
 		if (want.Valid == nil) != (d.Valid == nil) || want.Valid != nil && !cmp.Equal(rowsOf(t, want.Valid, want.Vocabulary), rowsOf(t, d.Valid, d.Vocabulary)) {
 			t.Errorf("shards of %d bytes: the validation sets differ", size)
 		}
+		if diff := cmp.Diff(want.Notes(), d.Notes(), cmp.Transformer("names", func(s string) string { return s[strings.Index(s, ": "):] })); diff != "" {
+			t.Error(diff)
+		}
 		if diff := cmp.Diff([]any{want.Train.Counts(), want.Train.Sources()}, []any{d.Train.Counts(), d.Train.Sources()}); diff != "" {
 			t.Error(diff)
 		}
