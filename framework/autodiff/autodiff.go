@@ -61,6 +61,11 @@ func Gradients(b *graph.Builder, loss graph.Value, wrt []graph.Value, o Options)
 	return out, b.Err()
 }
 
+// Depends tells whether the loss has a gradient by any of the values, other than zeros.
+func Depends(b *graph.Builder, loss graph.Value, wrt []graph.Value) bool {
+	return newPass(b, wrt, Options{}).need[loss.Name()]
+}
+
 func isFloat(v graph.Value) bool {
 	switch v.Type() {
 	case graph.Float32, graph.Float16, graph.Float64, graph.BFloat16, graph.Undefined:

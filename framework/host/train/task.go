@@ -77,7 +77,7 @@ func (t *trainer) String() string {
 func compose(cfg *config.Config, d *denoiser, t *trainer, length int) (*artifact.Set, error) {
 	o := cfg.Optimizer
 	return artifact.Compose(artifact.Composition{
-		Task: t.task, Reply: t.reply, Networks: map[string]artifact.Network{spec.Denoiser: d},
+		Trainer: t.description.Name, Task: t.task, Reply: t.reply, Networks: map[string]artifact.Network{spec.Denoiser: d},
 		Rows: cmp.Or(t.task.Rows, cfg.Train.Batch), EvalRows: cmp.Or(t.task.Rows, min(cfg.Train.Batch, cfg.Train.EvalRows)), Length: length,
 		Adam:     artifact.AdamW{Beta1: o.Beta1, Beta2: o.Beta2, Epsilon: o.Epsilon, WeightDecay: o.WeightDecay, Average: o.EMA > 0},
 		Autodiff: autodiff.Options{Kernels: cfg.Train.Kernels, Recompute: cfg.Train.Recompute},

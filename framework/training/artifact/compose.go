@@ -22,6 +22,7 @@ import (
 
 // Composition is what artifacts are made of.
 type Composition struct {
+	Trainer  string // its name, for messages
 	Task     spec.Task
 	Reply    *spec.Reply
 	Networks map[string]Network // by name; a network of the trainer that is not here is a copy of the denoiser, if it has its signature
@@ -73,7 +74,7 @@ func Compose(c Composition) (*Set, error) {
 		return nil, err
 	}
 	if k.size == 0 {
-		return nil, fmt.Errorf("trainer: every network is frozen and it has no parameters of its own; expected something to train")
+		return nil, fmt.Errorf("trainer %s: every network is frozen and it has no parameters of its own; expected something to train", c.Trainer)
 	}
 	s := &Set{}
 	var err error
@@ -176,16 +177,17 @@ func sized(shape []graph.Dim, rows, length int) []graph.Dim {
 	return out
 }
 
-// expand writes a trainer's graph with its networks filled in and returns its outputs.
-func (k *composer) expand(b *graph.Builder, file []byte, rows int) (outputs map[string]graph.Value, flat graph.Value, err error) {
+// expand writes a trainer's graph with its networks filled in and returns its outputs, and the parameters by name.
+func (k *composer) expand(b *graph.Builder, file []byte, rows int) (outputs, tensors map[string]graph.Value, err error) {
 	m, err := graph.Decode(file)
 	if err != nil {
-		return nil, flat, err
+		return nil, nil, err
 	}
-	tensors := map[string]graph.Value{}
+	tensors = map[string]graph.Value{}
 	if k.size > 0 {
-		flat = b.Input(Params, graph.Float32, graph.Known(k.size))
+		flat := b.Input(Params, graph.Float32, graph.Known(k.size))
 		tensors = split(b, flat, k.trained)
+		tensors[Params] = flat
 	}
 	if k.still > 0 {
 		still := b.Input(Frozen, graph.Float32, graph.Known(k.still))
@@ -199,7 +201,7 @@ func (k *composer) expand(b *graph.Builder, file []byte, rows int) (outputs map[
 		}
 		i := slices.IndexFunc(k.Reply.Spec.Inputs, func(s spec.Input) bool { return s.Name == in.Name })
 		if i < 0 {
-			return nil, flat, fmt.Errorf("trainer: the graph's input %q is neither among its inputs nor its parameters", in.Name)
+			return nil, nil, fmt.Errorf("trainer %s: the graph's input %q is neither among its inputs nor its parameters", k.Trainer, in.Name)
 		}
 		s := &k.Reply.Spec.Inputs[i]
 		bind[in.Name] = b.Input(in.Name, s.Kind.Type(), sized(s.Shape, rows, k.Length)...)
@@ -215,7 +217,7 @@ func (k *composer) expand(b *graph.Builder, file []byte, rows int) (outputs map[
 		}
 		return k.call(b, n, in, tensors, calls)
 	})
-	return outputs, flat, b.Err()
+	return outputs, tensors, b.Err()
 }
 
 // call writes a network in the place of its call.
@@ -264,15 +266,32 @@ func (k *composer) call(b *graph.Builder, n *graph.Node, in []graph.Value, tenso
 // training is forward, loss and backward.
 func (k *composer) training() (*graph.Model, error) {
 	b := graph.NewBuilder("training", k.Task.Opset)
-	outputs, flat, err := k.expand(b, k.Reply.Training, k.Rows)
+	outputs, tensors, err := k.expand(b, k.Reply.Training, k.Rows)
 	if err != nil {
 		return nil, err
 	}
-	grads, err := autodiff.Gradients(b, outputs[spec.Loss], []graph.Value{flat}, k.Autodiff)
+	if err := k.learns(b, outputs[spec.Loss], tensors); err != nil {
+		return nil, err
+	}
+	grads, err := autodiff.Gradients(b, outputs[spec.Loss], []graph.Value{tensors[Params]}, k.Autodiff)
 	if err != nil {
 		return nil, err
 	}
 	return b.Model(append(ordered(outputs, spec.Loss), graph.Output{Name: Grads, Value: grads[0]})...)
+}
+
+// learns refuses a loss that would leave the denoiser as it is, though it is to be trained.
+func (k *composer) learns(b *graph.Builder, loss graph.Value, tensors map[string]graph.Value) error {
+	var own []graph.Value
+	for _, p := range k.trained {
+		if strings.HasPrefix(p.Name, spec.Denoiser+".") {
+			own = append(own, tensors[p.Name])
+		}
+	}
+	if len(own) == 0 || autodiff.Depends(b, loss, own) {
+		return nil
+	}
+	return fmt.Errorf("trainer %s: its loss has no gradient by any parameter of the denoiser, which would learn nothing; expected a loss of what the network gives, past no stop of gradients", k.Trainer)
 }
 
 // eval is the bound of rows.
