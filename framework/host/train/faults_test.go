@@ -1,8 +1,12 @@
 package train_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,27 +19,6 @@ import (
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
 
-// TestDivergence: a learning rate far too high ends the run with the step, and the state before it is saved and finite.
-func TestDivergence(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
-	_, err := run(t, context.Background(), small(t, dir, "optimizer.lr=1e37", "optimizer.clip=0", "optimizer.warmup=0", "optimizer.schedule=constant")...)
-	wantError(t, err, "step ", "expected a finite number", "lower optimizer.lr")
-	c, _, err := checkpoint.Latest(dir)
-	must(t, err)
-	f, err := c.Open(checkpoint.ModelFile)
-	must(t, err)
-	defer func() { must(t, f.Close()) }()
-	for _, tensor := range f.Tensors() {
-		values, err := tensor.Float32s()
-		must(t, err)
-		for _, v := range values {
-			if v != v {
-				t.Fatalf("%s of the checkpoint of step %d holds NaN", tensor.Name, c.Manifest.Step)
-			}
-		}
-	}
-}
-
 // TestOtherSettings: a run does not go on with something else than it began with, and says what changed.
 func TestOtherSettings(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
@@ -46,8 +29,54 @@ func TestOtherSettings(t *testing.T) {
 	wantError(t, err, "was begun with other settings", "optimizer.lr: was 0.001, is 0.5", "network.hidden_size: was 16, is 32")
 	_, err = run(t, context.Background(), append(settings, "seed=12")...)
 	wantError(t, err, "was begun with seed 11, found 12")
-	_, err = run(t, context.Background(), append(settings, "train.keep=1", "train.log_every=1")...) // may change
+	_, err = run(t, context.Background(), append(settings, "train.keep=1", "train.log_every=1", "train.eval_rows=4")...) // may change
 	must(t, err)
+}
+
+// TestChangedTrainer: a run does not go on with a trainer that makes other graphs, and stays as it is.
+func TestChangedTrainer(t *testing.T) {
+	home := t.TempDir()
+	focal, dir := filepath.Join(home, "focal-trainer"), filepath.Join(home, "run")
+	source, err := filepath.Abs(filepath.Join("..", "..", "..", "plugins", "examples", "focal-trainer"))
+	must(t, err)
+	build := func(flags ...string) {
+		c := exec.Command("go", append(append([]string{"build", "-o", focal}, flags...), ".")...)
+		c.Dir = source
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("go build: %v\n%s", err, out)
+		}
+	}
+	build()
+	settings := small(t, dir, "train.steps=5", "trainer.name="+focal)
+	_, err = run(t, context.Background(), settings...)
+	must(t, err)
+	text, err := os.ReadFile(filepath.Join(source, "main.go"))
+	must(t, err)
+	other, overlay := filepath.Join(home, "main.go"), filepath.Join(home, "overlay.json")
+	must(t, os.WriteFile(other, bytes.Replace(text, []byte("g.Float(1e-6)"), []byte("g.Float(1e-5)"), 1), 0o600))
+	must(t, os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, filepath.Join(source, "main.go"), other), 0o600))
+	build("-overlay", overlay)
+	before := tree(t, dir)
+	_, err = run(t, context.Background(), settings...)
+	wantError(t, err, "trainer focal", "is another than the run was begun with", "training_model.onnx", "name another run directory")
+	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+		t.Errorf("a refused command changed the run: %s", diff)
+	}
+}
+
+// tree are the contents of the files below a directory, by path.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		out[path] = string(text)
+		return err
+	}))
+	return out
 }
 
 // TestDamagedCheckpoint: the one before is taken, and the summary says so.
@@ -89,6 +118,14 @@ func TestBadSettings(t *testing.T) {
 	wantError(t, err, "data.train", "data.length")
 	_, err = run(t, context.Background(), "data.train=x.txt", "data.length=8")
 	wantError(t, err, "train.run: is empty")
+	model := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(model, "config.json"), []byte("{}"), 0o600))
+	_, err = run(t, context.Background(), small(t, model)...)
+	wantError(t, err, "train.run", "is a model directory", "name another")
+	_, err = run(t, context.Background(), small(t, dir, "train.patience=2", "data.valid_fraction=0")...)
+	wantError(t, err, "train.patience: is 2 evaluations", "no validation data", "data.valid_fraction")
+	_, err = run(t, context.Background(), small(t, dir, "train.patience=2", "train.eval_every=0")...)
+	wantError(t, err, "train.patience: is 2 evaluations", "train.eval_every")
 	settings := small(t, dir, "network.num_attention_heads=3")
 	_, err = run(t, context.Background(), settings...)
 	wantError(t, err, "num_attention_heads")
@@ -96,6 +133,12 @@ func TestBadSettings(t *testing.T) {
 	wantError(t, err, "trainer md5", "did you mean md4?")
 	_, err = run(t, context.Background(), small(t, filepath.Join(t.TempDir(), "other"), "trainer.scheduel=cosine")...)
 	wantError(t, err, "trainer.scheduel", "did you mean")
+	if _, err := os.Lstat(dir); err == nil {
+		t.Errorf("a refused command made %s", dir)
+	}
+	if files := tree(t, model); len(files) != 1 {
+		t.Errorf("a refused command left %d files in a model directory", len(files))
+	}
 }
 
 // TestBadData: lines that cannot be read are named with their file and number.

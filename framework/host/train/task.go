@@ -78,7 +78,7 @@ func compose(cfg *config.Config, d *denoiser, t *trainer, length int) (*artifact
 	o := cfg.Optimizer
 	return artifact.Compose(artifact.Composition{
 		Trainer: t.description.Name, Task: t.task, Reply: t.reply, Networks: map[string]artifact.Network{spec.Denoiser: d},
-		Rows: cmp.Or(t.task.Rows, cfg.Train.Batch), EvalRows: cmp.Or(t.task.Rows, min(cfg.Train.Batch, cfg.Train.EvalRows)), Length: length,
+		Rows: cmp.Or(t.task.Rows, cfg.Train.Batch), EvalRows: cmp.Or(t.task.Rows, cfg.Train.Batch), Length: length,
 		Adam:     artifact.AdamW{Beta1: o.Beta1, Beta2: o.Beta2, Epsilon: o.Epsilon, WeightDecay: o.WeightDecay, Average: o.EMA > 0},
 		Autodiff: autodiff.Options{Kernels: cfg.Train.Kernels, Recompute: cfg.Train.Recompute},
 	})
