@@ -83,11 +83,11 @@ func (g *gauge) open(ctx context.Context) (*data.Data, error) {
 		}
 		read = data.Open
 	}
-	tokens, err := tokenizerOf(m)
+	options, err := dataOptions(g.cfg, m)
 	if err != nil {
 		return nil, err
 	}
-	d, err := read(ctx, s, data.Options{Tokenizer: tokens, Given: g.cfg.Given})
+	d, err := read(ctx, s, options)
 	if err != nil {
 		return nil, settingProblems(g.cfg, err)
 	}

@@ -9,22 +9,40 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/training/data"
 )
 
 // SumsFile lists the digests of the data that a run was begun with, in a run directory: `sha256sum -c` reads it.
 const SumsFile = "data.sha256"
 
-// openData reads the data of the run, and holds its files against those that the run was begun with. tokens is the tokenizer of
-// the model that it begins with, or nil.
-func (s *session) openData(ctx context.Context, tokens []byte) (err error) {
-	if s.data, err = data.Open(ctx, s.cfg.Data, data.Options{Tokenizer: tokens, Given: s.cfg.Given}); err != nil {
+// openData reads the data of the run, and holds its files against those that the run was begun with. from is the model that it
+// begins with, or nil.
+func (s *session) openData(ctx context.Context, from *model.Model) error {
+	o, err := dataOptions(s.cfg, from)
+	if err != nil {
+		return err
+	}
+	if s.data, err = data.Open(ctx, s.cfg.Data, o); err != nil {
 		return settingProblems(s.cfg, err)
 	}
 	if s.begun {
 		return s.sameData()
 	}
 	return nil
+}
+
+// dataOptions let data fit a model: its tokenizer makes the rows, and no position that is learned may hold its mask or padding.
+// m may be nil.
+func dataOptions(cfg *config.Config, m *model.Model) (data.Options, error) {
+	o := data.Options{Given: cfg.Given}
+	if m == nil {
+		return o, nil
+	}
+	tokens, err := tokenizerOf(m)
+	o.Tokenizer, o.Refused = tokens, map[int32]string{m.Config.Pad: "padding", m.MaskID: "mask"}
+	return o, err
 }
 
 // sameData names the files that are not as they were.

@@ -154,11 +154,7 @@ func (s *session) prepare(ctx context.Context, o host.Options) error {
 	if err != nil {
 		return err
 	}
-	tokens, err := tokenizerOf(from)
-	if err != nil {
-		return err
-	}
-	if err := s.openData(ctx, tokens); err != nil {
+	if err := s.openData(ctx, from); err != nil {
 		return err
 	}
 	if err := s.checkPatience(); err != nil {

@@ -13,16 +13,31 @@ type encoder struct {
 	*Vocabulary
 	spec           *Spec
 	prefix, suffix []int32
-	mask, unknown  int32 // -1: none
+	unknown        int32    // -1: none
+	refused        []string // by id: what a token is that no text may hold, "" for the others
 }
 
-func newEncoder(v *Vocabulary, s *Spec) *encoder {
-	e := &encoder{Vocabulary: v, spec: s, mask: -1, unknown: -1}
+// newEncoder encodes as s says. refused are ids that no text may hold, with what they are; the mask and the padding that the
+// tokenizer has are so, too, unless it puts them around every text.
+func newEncoder(v *Vocabulary, s *Spec, refused map[int32]string) *encoder {
+	e := &encoder{Vocabulary: v, spec: s, unknown: -1, refused: make([]string, v.Size())}
 	if format, _ := s.kind(); format != Text {
 		e.prefix, e.suffix = v.Template()
 	}
 	if id, ok := v.Mask(); ok {
-		e.mask = id
+		e.refused[id] = "mask"
+	}
+	if id, ok := padding(v); ok {
+		e.refused[id] = "padding"
+	}
+	for id, what := range refused {
+		if id >= 0 && int(id) < len(e.refused) {
+			e.refused[id] = what
+		}
+	}
+	prefix, suffix := v.Template()
+	for _, id := range slices.Concat(prefix, suffix) {
+		e.refused[id] = ""
 	}
 	if id, ok := v.Unknown(); ok && s.Unknown == Error {
 		e.unknown = id
@@ -43,15 +58,11 @@ func (e *encoder) text(text string) ([]int32, error) {
 		return nil, unfit{err}
 	}
 	for _, id := range ids {
-		switch id {
-		case e.mask:
-			return nil, unfit{fmt.Errorf("has the mask %s, which data must not have; take it out", e.Token(id))}
-		case e.unknown:
+		switch {
+		case int(id) < len(e.refused) && e.refused[id] != "":
+			return nil, unfit{fmt.Errorf("has the %s %s, which data must not have; take it out", e.refused[id], e.Token(id))}
+		case id == e.unknown:
 			return nil, unfit{fmt.Errorf("%q is not in the vocabulary; add it, or set data.unknown to keep", e.stranger(text))}
-		case e.Pad:
-			if e.Special(id) {
-				return nil, unfit{fmt.Errorf("has the padding %s, which data must not have; take it out", e.Token(id))}
-			}
 		}
 	}
 	return ids, nil

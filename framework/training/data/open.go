@@ -10,6 +10,8 @@ import (
 type Options struct {
 	// Tokenizer is the tokenizer.json of the model that is trained, in the place of the spec's; nil: as the spec says.
 	Tokenizer []byte
+	// Refused are ids that no text may hold, such as the mask and the padding of the model, with what they are.
+	Refused map[int32]string
 	// Given tells whether somebody set a key such as data.layout, which then must agree with what data was prepared with; nil:
 	// who did not leave it at its default.
 	Given func(key string) bool

@@ -220,6 +220,34 @@ func TestExistingTokenizer(t *testing.T) {
 	s.Tokenizer = "nowhere.json"
 	_, err = Open(context.Background(), s, Options{})
 	wantError(t, err, "data.tokenizer: nowhere.json: no such file", "expected characters, smiles or the path")
+	s.Tokenizer = put(t, "t.txt", "abc")
+	_, err = Open(context.Background(), s, Options{})
+	wantError(t, err, "data.tokenizer: "+s.Tokenizer+":1:1: ", "expected characters, smiles or the path")
+}
+
+// TestTextsOfOtherTokens: no text may hold the mask or the padding, whether a file says that they are special or not, or the
+// model alone knows; but it may hold what stands around every text.
+func TestTextsOfOtherTokens(t *testing.T) {
+	file := func(processor string) []byte {
+		return []byte(`{"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "WhitespaceSplit"}, "decoder": null, "post_processor": ` + processor + `,
+			"model": {"type": "WordLevel", "unk_token": "u", "vocab": {"a": 0, "b": 1, "[PAD]": 2, "[MASK]": 3, "u": 4}}}`)
+	}
+	around := `{"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "[PAD]", "type_id": 0}}], "pair": [],
+		"special_tokens": {"[PAD]": {"id": "[PAD]", "ids": [2], "tokens": ["[PAD]"]}}}`
+	for _, layout := range []string{Packed, Padded} {
+		s := spec(func(s *Spec) {
+			s.Train, s.Column, s.Layout, s.Length = []string{put(t, "a.csv", "s\na b\na [PAD]\n[MASK] b\nb b\n")}, "s", layout, 3
+		})
+		_, err := Open(context.Background(), s, Options{Tokenizer: file("null")})
+		wantError(t, err, "data: 2 bad lines", "a.csv:3: has the padding [PAD], which data must not have; take it out", "a.csv:4: has the mask [MASK]")
+		_, err = Open(context.Background(), s, Options{Tokenizer: file("null"), Refused: map[int32]string{1: "padding", -1: "padding"}})
+		wantError(t, err, "data: 4 bad lines", "a.csv:2: has the padding b", "a.csv:5: has the padding b")
+		s.BadLines = Skip
+		d, err := Open(context.Background(), s, Options{Tokenizer: file(around)})
+		if err != nil || d.Train.Counts().Skipped != 1 {
+			t.Errorf("%s: %v", layout, err)
+		}
+	}
 }
 
 // TestSplit: the records of both parts are all records, in order, and the share is about what was asked for. Six standard

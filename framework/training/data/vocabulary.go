@@ -104,15 +104,20 @@ func newVocabulary(name string, file []byte) (*Vocabulary, error) {
 		return nil, err
 	}
 	v := &Vocabulary{Tokenizer: t, JSON: file}
-	mask, hasMask := t.Mask()
-	for _, spelling := range []string{tokenizer.Pad, "<pad>", "<|pad|>", "<|padding|>"} {
-		if id, ok := t.ID(spelling); ok {
-			v.Pad = id
-			return v, nil
-		}
-	}
-	if hasMask && mask == 0 { // any id but the mask does: padding never counts
+	if id, ok := padding(t); ok {
+		v.Pad = id
+	} else if mask, ok := t.Mask(); ok && mask == 0 { // any id but the mask does: padding never counts
 		v.Pad = int32(min(1, t.Size()-1))
 	}
 	return v, nil
+}
+
+// padding finds the token that is spelt like one for padding.
+func padding(t tokenizer.Tokenizer) (int32, bool) {
+	for _, spelling := range []string{tokenizer.Pad, "<pad>", "<|pad|>", "<|padding|>"} {
+		if id, ok := t.ID(spelling); ok {
+			return id, true
+		}
+	}
+	return 0, false
 }
