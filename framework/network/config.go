@@ -103,7 +103,7 @@ func (c Config) Filled() Config {
 	if c.Positions == Sudoku && c.Grid == nil && c.PositionTables == nil {
 		c.Grid = &GridSpec{Rows: 9, Cols: 9, Box: []int{3, 3}}
 	}
-	if c.Grid != nil && c.PositionTables == nil && c.Grid.problem() == "" {
+	if c.Grid != nil && c.PositionTables == nil && c.Grid.problems() == nil {
 		c.PositionTables = c.Grid.tables()
 	}
 	if c.MaxPositions == 0 && len(c.PositionTables) > 0 {

@@ -97,8 +97,8 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		"rope_base: is 1":                          func(c *network.Config) { c.RopeBase = 1 },
 		"time_embedding_size: is 5":                func(c *network.Config) { c.Time, c.TimeSize = "adaln", 5 },
 		"position_tables: none, and no grid":       func(c *network.Config) { c.Positions = "grid" },
-		"grid: is 0 by 3":                          func(c *network.Config) { c.Positions, c.Grid = "grid", &network.GridSpec{Cols: 3} },
-		"grid: box is [2 2], expected two numbers": func(c *network.Config) {
+		"grid.rows: is 0, expected 1 to 4096":      func(c *network.Config) { c.Positions, c.Grid = "grid", &network.GridSpec{Cols: 3} },
+		"grid.box: is [2 2], expected two numbers": func(c *network.Config) {
 			c.Positions, c.Grid = "grid", &network.GridSpec{Rows: 2, Cols: 3, Box: []int{2, 2}}
 		},
 		"position_tables.0.index: has 4 entries, expected 6": func(c *network.Config) { c.Positions, c.Grid = "grid", &network.GridSpec{Rows: 2, Cols: 2} },

@@ -1,6 +1,8 @@
 package train
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,11 +46,11 @@ func source(cfg *config.Config) (*model.Model, error) {
 }
 
 // newDenoiser makes a new network for the data.
-func newDenoiser(n config.Network, d *data.Data, seed uint64) (*denoiser, error) {
-	length := d.Train.Length()
+func newDenoiser(cfg *config.Config, d *data.Data, seed uint64) (*denoiser, error) {
+	n, length := cfg.Network, d.Train.Length()
 	c := network.Config{VocabSize: d.Vocabulary.Size(), HiddenSize: n.HiddenSize, Layers: n.Layers, Heads: n.Heads, Intermediate: n.Intermediate,
 		MaxPositions: length, Norm: n.Norm, Activation: n.Activation, Positions: n.Positions, Bias: n.Bias, Tied: n.Tied, Time: n.Time}
-	if n.Rows > 0 || n.Columns > 0 {
+	if c.Positions == network.Grid || n.Rows > 0 || n.Columns > 0 {
 		c.Grid = &network.GridSpec{Rows: n.Rows, Cols: n.Columns}
 	}
 	if c.Positions == network.Grid || c.Positions == network.Sudoku {
@@ -56,10 +58,10 @@ func newDenoiser(n config.Network, d *data.Data, seed uint64) (*denoiser, error)
 	}
 	c = c.Filled()
 	if err := c.Validate(); err != nil {
-		return nil, err
+		return nil, networkProblems(cfg, err)
 	}
-	if c.MaxPositions < length {
-		return nil, fmt.Errorf("data.length: is %d, and the network's grid has %d cells; expected as many", length, c.MaxPositions)
+	if c.MaxPositions != length {
+		return nil, config.Problems{{Origin: cfg.Origin("data.length"), Key: "data.length", Text: fmt.Sprintf("is %d, and the network's grid has %d cells; expected as many", length, c.MaxPositions)}}
 	}
 	special := network.SpecialOf(d.Vocabulary)
 	if special.Mask < 0 {
@@ -69,6 +71,23 @@ func newDenoiser(n config.Network, d *data.Data, seed uint64) (*denoiser, error)
 	out.mask, out.pad = special.Mask, special.Pad
 	out.suppress = suppressed(d.Vocabulary, out.v, out.mask, out.pad)
 	return out, nil
+}
+
+// networkKeys are the settings behind keys of config.json that are called otherwise.
+var networkKeys = map[string]string{"grid.rows": "network.rows", "grid.cols": "network.columns", "grid": "network.rows", "max_position_embeddings": "data.length"}
+
+// networkProblems gives what is wrong with a network the names of settings and their origins.
+func networkProblems(cfg *config.Config, err error) error {
+	var wrong network.Problems
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	var out config.Problems
+	for _, p := range wrong {
+		key := cmp.Or(networkKeys[p.Key], "network."+p.Key)
+		out = append(out, config.Problem{Origin: cfg.Origin(key), Key: key, Text: p.Text})
+	}
+	return out
 }
 
 func ours(c network.Config, values network.Values) *denoiser {

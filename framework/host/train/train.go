@@ -154,6 +154,11 @@ func (s *session) prepare(ctx context.Context, o host.Options) error {
 	if err != nil {
 		return err
 	}
+	if from != nil {
+		if err := s.inherit(from); err != nil {
+			return err
+		}
+	}
 	if err := s.openData(ctx, from); err != nil {
 		return err
 	}
@@ -161,7 +166,7 @@ func (s *session) prepare(ctx context.Context, o host.Options) error {
 		return err
 	}
 	if from == nil {
-		s.denoiser, err = newDenoiser(s.cfg.Network, s.data, s.seed)
+		s.denoiser, err = newDenoiser(s.cfg, s.data, s.seed)
 	} else if s.denoiser, err = loadDenoiser(from); err == nil {
 		err = s.denoiser.fits(s.data)
 	}
