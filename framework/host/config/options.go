@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -149,7 +150,7 @@ func fits(schema string, options map[string]any, report func(name, text string))
 	walk = func(e *jsonschema.ValidationError) {
 		if len(e.Causes) == 0 {
 			name := strings.Join(e.InstanceLocation, ".")
-			report(name, e.ErrorKind.LocalizedString(printer))
+			report(name, e.ErrorKind.LocalizedString(printer)+hint(e.ErrorKind))
 		}
 		for _, cause := range e.Causes {
 			walk(cause)
@@ -157,4 +158,20 @@ func fits(schema string, options map[string]any, report func(name, text string))
 	}
 	walk(invalid)
 	return nil
+}
+
+// hint names the allowed text that was probably meant; the message lists all of them.
+func hint(e jsonschema.ErrorKind) string {
+	enum, ok := e.(*kind.Enum)
+	if !ok {
+		return ""
+	}
+	given, _ := enum.Got.(string)
+	var texts []string
+	for _, v := range enum.Want {
+		if text, ok := v.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return perhaps(given, texts)
 }

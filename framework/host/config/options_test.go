@@ -55,7 +55,7 @@ func TestOptionsAllProblemsAtOnce(t *testing.T) {
   --set planner.gama: unknown option; did you mean gamma?
   --set planner.gamma: got string, want number
   --set planner.k: minimum: got 0, want 1
-  --set planner.proxy: value must be one of 'entropy', 'confidence', 'margin'`
+  --set planner.proxy: value must be one of 'entropy', 'confidence', 'margin'; did you mean entropy?`
 	if err == nil || cmp.Diff(want, err.Error()) != "" {
 		t.Errorf("%v", err)
 	}

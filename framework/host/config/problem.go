@@ -100,11 +100,16 @@ func apart(a, b string) int { return max(len(a)-len(b), len(b)-len(a)) }
 
 // DidYouMean returns "; did you mean X?", or what there is when nothing is near.
 func DidYouMean(name string, candidates []string) string {
+	if text := perhaps(name, candidates); text != "" || len(candidates) == 0 {
+		return text
+	}
+	return "; there are " + strings.Join(slices.Sorted(slices.Values(candidates)), ", ")
+}
+
+// perhaps returns "; did you mean X?", or nothing when nothing is near.
+func perhaps(name string, candidates []string) string {
 	if n := Nearest(name, candidates); n != "" {
 		return fmt.Sprintf("; did you mean %s?", n)
 	}
-	if len(candidates) == 0 {
-		return ""
-	}
-	return "; there are " + strings.Join(slices.Sorted(slices.Values(candidates)), ", ")
+	return ""
 }

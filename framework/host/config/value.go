@@ -35,11 +35,7 @@ func (k *Key) parse(v any) (any, error) {
 	switch n := out.(type) {
 	case string:
 		if k.Enum != nil && !slices.Contains(k.Enum, n) {
-			hint := "" // the message lists all of them
-			if near := Nearest(n, k.Enum); near != "" {
-				hint = "; did you mean " + near + "?"
-			}
-			return nil, fmt.Errorf("expected %s, found %q%s", k.expected(), n, hint)
+			return nil, fmt.Errorf("expected %s, found %q%s", k.expected(), n, perhaps(n, k.Enum))
 		}
 	case int:
 		ok = k.within(float64(n))

@@ -148,7 +148,7 @@ func (f field) check(v any) error {
 	switch x := v.(type) {
 	case string:
 		if f.enum != nil && !slices.Contains(f.enum, x) {
-			return fmt.Errorf("expected %s, found %q", f.expected(), x)
+			return fmt.Errorf("expected %s, found %q%s", f.expected(), x, perhaps(x, f.enum))
 		}
 	case int64:
 		return f.within(float64(x), strconv.FormatInt(x, 10))
@@ -208,15 +208,26 @@ func nearest(name string, fs []field) string {
 	if len(fs) == 0 {
 		return "; there are no options"
 	}
-	best, least, names := "", len(name), []string(nil)
+	var names []string
 	for _, f := range fs {
 		names = append(names, f.name)
-		if d := levenshtein.Distance(name, f.name, nil); d <= min(least, 1+len(name)/3) {
-			best, least = f.name, d-1
-		}
 	}
-	if best != "" {
-		return fmt.Sprintf("; did you mean %s?", best)
+	if text := perhaps(name, names); text != "" {
+		return text
 	}
 	return "; the options are " + strings.Join(names, ", ")
+}
+
+// perhaps returns "; did you mean X?", or nothing when nothing is near.
+func perhaps(name string, candidates []string) string {
+	best, least := "", len(name)
+	for _, c := range candidates {
+		if d := levenshtein.Distance(name, c, nil); d <= min(least, 1+len(name)/3) {
+			best, least = c, d-1
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
 }
