@@ -89,7 +89,7 @@ func (g *gauge) open(ctx context.Context) (*data.Data, error) {
 	}
 	d, err := read(ctx, s, options)
 	if err != nil {
-		return nil, settingProblems(g.cfg, err)
+		return nil, ofModel(m, settingProblems(g.cfg, err))
 	}
 	if err := g.fits(d.Valid); err != nil {
 		return nil, errors.Join(err, d.Close())

@@ -2,10 +2,11 @@ package train
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,7 +78,7 @@ func (s *session) writeModel(c *checkpoint.Checkpoint) error {
 		return s.writeForeign(dir, values, c.Manifest.Step)
 	}
 	m := network.ModelDir{Config: *s.denoiser.config, Values: values, Tokenizer: s.data.Vocabulary.JSON,
-		Manifest: s.manifest(c.Manifest.Step), Generation: s.generation(), Export: network.ExportOptions{Precision: s.cfg.Train.Precision}, DType: safetensors.F32}
+		Manifest: s.finished(c.Manifest.Step), Generation: s.generation(), Export: network.ExportOptions{Precision: s.cfg.Train.Precision}, DType: safetensors.F32}
 	if s.cfg.Train.Precision == network.Float16 {
 		m.DType = safetensors.F16
 	}
@@ -111,33 +112,33 @@ func (s *session) writeForeign(dir string, values map[string][]float32, step int
 			}
 		}
 	}
-	files := map[string][]byte{d.model.ONNXName: onnx.Encode()}
-	for _, name := range []string{"config.json", "tokenizer.json", "generation_config.json"} {
-		text, err := d.model.ReadFile(name)
-		if err == nil {
-			files[name] = text
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
 	var parameters bytes.Buffer
 	if err := safetensors.Encode(&parameters, tensors, map[string]string{"format": "pt"}); err != nil {
 		return err
 	}
-	files["model.safetensors"] = parameters.Bytes()
-	m := s.manifest(step)
-	m.Time.Input, m.Gap = d.model.Manifest.Time.Input, d.model.Manifest.Gap
-	m.Time.NoiseAt = d.model.Manifest.Time.NoiseAt
-	if text, err := json.MarshalIndent(m, "", "  "); err == nil {
-		files["mdm.json"] = append(text, '\n')
-	} else {
+	files := map[string][]byte{d.model.ONNXName: onnx.Encode(), "model.safetensors": parameters.Bytes()}
+	if files["tokenizer.json"], err = d.model.ReadFile("tokenizer.json"); err != nil {
 		return err
 	}
-	if g := s.generation(); g != nil {
-		if files["generation_config.json"], err = json.MarshalIndent(g, "", "  "); err != nil {
-			return err
-		}
+	digests := map[string]string{} // of what nobody edits
+	for name, text := range files {
+		sum := sha256.Sum256(text)
+		digests[name] = hex.EncodeToString(sum[:])
 	}
+	if files["config.json"], err = d.model.ReadFile("config.json"); err != nil {
+		return err
+	}
+	if files["generation_config.json"], err = json.MarshalIndent(s.generation(), "", "  "); err != nil {
+		return err
+	}
+	m := s.finished(step)
+	m.Time.Input, m.Gap = d.model.Manifest.Time.Input, d.model.Manifest.Gap
+	m.Time.NoiseAt, m.Digests = d.model.Manifest.Time.NoiseAt, digests
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	files["mdm.json"] = append(text, '\n')
 	return model.WriteDir(dir, files)
 }
 
@@ -185,26 +186,23 @@ func (s *session) manifest(step int64) *model.Manifest {
 	return m
 }
 
-// generation is the model's generation_config.json: the settings of sampling that stand in the run's configuration.
+// generation is the model's generation_config.json: the settings of sampling that stand in the run's configuration, or that the
+// model had which it began with.
 func (s *session) generation() map[string]any {
-	out := map[string]any{}
+	out := s.inherited()
 	for _, e := range s.cfg.Entries() {
 		section, rest, nested := strings.Cut(e.Key, ".")
-		if e.Note != "" || !s.cfg.Given(e.Key) {
-			continue
-		}
-		switch section {
-		case "planner", "sampler", "sampling":
+		switch {
+		case e.Note != "" || !s.cfg.Given(e.Key) || !slices.Contains(generationKeys, section):
+		case !nested:
+			out[section] = json.RawMessage(plainText(e.Value))
+		default:
 			inner, _ := out[section].(map[string]any)
 			if inner == nil {
 				inner = map[string]any{}
 				out[section] = inner
 			}
-			inner[rest] = e.Value
-		case "length":
-			if !nested {
-				out[section] = e.Value
-			}
+			inner[rest] = json.RawMessage(plainText(e.Value)) // flags are texts
 		}
 	}
 	sampling, _ := out["sampling"].(map[string]any)

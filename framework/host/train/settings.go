@@ -42,6 +42,7 @@ func binding(cfg *config.Config) map[string]any {
 		section, _, _ := strings.Cut(e.Key, ".")
 		switch {
 		case e.Note != "" || !slices.Contains([]string{"network", "data", "trainer", "optimizer", "train"}, section) || slices.Contains(control, e.Key):
+		case cfg.Train.From != "" && (section == "network" || slices.Contains([]string{"data.tokenizer", "data.bos", "data.eos"}, e.Key)): // the model's
 		case section == "data" && cfg.Data.Prepared != "" && !slices.Contains([]string{"data.prepared", "data.length", "data.shuffle"}, e.Key):
 		default:
 			out[e.Key] = absolute(e.Key, e.Value)

@@ -160,7 +160,7 @@ func (s *session) prepare(ctx context.Context, o host.Options) error {
 		}
 	}
 	if err := s.openData(ctx, from); err != nil {
-		return err
+		return ofModel(from, err)
 	}
 	if err := s.checkPatience(); err != nil {
 		return err
