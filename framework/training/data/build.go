@@ -21,7 +21,7 @@ type set struct {
 
 // build reads the files and writes rows. open starts the segments of a set, of about size bytes each.
 func build(ctx context.Context, s *Spec, o Options, v *Vocabulary, size int64, open func(name string) segments) (*built, error) {
-	b := &builder{ctx: ctx, spec: s, options: o, encoder: newEncoder(v, s, o.Refused)}
+	b := &builder{ctx: ctx, spec: s, options: o, encoder: newEncoder(v, s, o)}
 	shape := newShape(s, b.encoder)
 	start := func(name string) *set { return &set{writer: newWriter(shape, size, open(name))} }
 	out := &built{train: start("train")}

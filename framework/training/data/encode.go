@@ -13,14 +13,15 @@ type encoder struct {
 	*Vocabulary
 	spec           *Spec
 	prefix, suffix []int32
+	model          bool     // whose tokenizer it is
 	unknown        int32    // -1: none
 	refused        []string // by id: what a token is that no text may hold, "" for the others
 }
 
-// newEncoder encodes as s says. refused are ids that no text may hold, with what they are; the mask and the padding that the
-// tokenizer has are so, too, unless it puts them around every text.
-func newEncoder(v *Vocabulary, s *Spec, refused map[int32]string) *encoder {
-	e := &encoder{Vocabulary: v, spec: s, unknown: -1, refused: make([]string, v.Size())}
+// newEncoder encodes as s says. Texts may hold neither what o refuses nor the mask and the padding that the tokenizer has, unless
+// it puts them around every text.
+func newEncoder(v *Vocabulary, s *Spec, o Options) *encoder {
+	e := &encoder{Vocabulary: v, spec: s, model: o.Tokenizer != nil, unknown: -1, refused: make([]string, v.Size())}
 	if format, _ := s.kind(); format != Text {
 		e.prefix, e.suffix = v.Template()
 	}
@@ -30,7 +31,7 @@ func newEncoder(v *Vocabulary, s *Spec, refused map[int32]string) *encoder {
 	if id, ok := padding(v); ok {
 		e.refused[id] = "padding"
 	}
-	for id, what := range refused {
+	for id, what := range o.Refused {
 		if id >= 0 && int(id) < len(e.refused) {
 			e.refused[id] = what
 		}
@@ -55,17 +56,43 @@ func (e *encoder) fixes() bool {
 func (e *encoder) text(text string) ([]int32, error) {
 	ids, err := e.Encode(text, false)
 	if err != nil {
-		return nil, unfit{err}
+		return nil, unfit{fmt.Errorf("%w%s", err, e.reason())}
 	}
 	for _, id := range ids {
 		switch {
 		case int(id) < len(e.refused) && e.refused[id] != "":
 			return nil, unfit{fmt.Errorf("has the %s %s, which data must not have; take it out", e.refused[id], e.Token(id))}
 		case id == e.unknown:
-			return nil, unfit{fmt.Errorf("%q is not in the vocabulary; add it, or set data.unknown to keep", e.stranger(text))}
+			return nil, unfit{fmt.Errorf("%q is not in the vocabulary; add it, or set data.unknown to keep%s", e.stranger(text), e.reason())}
 		}
 	}
 	return ids, nil
+}
+
+// reason is the end of a message about text that the tokenizer does not know: why it may not.
+func (e *encoder) reason() string {
+	switch {
+	case e.spec.Normalize == None && e.letters():
+		return "; it has lower-case letters and spaces alone: set data.normalize to text27"
+	case e.model:
+		return "; the vocabulary is the model's"
+	}
+	return ""
+}
+
+// letters tells whether the vocabulary is made of the symbols of text27.
+func (e *encoder) letters() bool {
+	n := 0
+	for id := range int32(e.Size()) {
+		switch t := e.Token(id); {
+		case e.Special(id) || t == "":
+		case len(t) == 1 && (t == " " || t >= "a" && t <= "z"):
+			n++
+		default:
+			return false
+		}
+	}
+	return n > 20
 }
 
 // stranger finds the first word of a text that the tokenizer does not know, or the first such character of it where

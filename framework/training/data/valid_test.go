@@ -56,3 +56,25 @@ func TestPreparedWithoutValid(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNormalizedModel: who gives text to a model that knows letters and spaces alone is told how it was trained.
+func TestNormalizedModel(t *testing.T) {
+	letters := put(t, "a.txt", "the quick brown fox jumps over the lazy dog")
+	made, err := Open(context.Background(), spec(func(s *Spec) { s.Train = []string{letters} }), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := spec(func(s *Spec) { s.Valid = []string{put(t, "b.txt", "The Fox jumps,\nover.")} })
+	_, err = OpenValid(context.Background(), s, Options{Tokenizer: made.Vocabulary.JSON})
+	wantError(t, err, `b.txt:1: "T" is not in the vocabulary`, "; it has lower-case letters and spaces alone: set data.normalize to text27")
+	s.Normalize = Text27
+	other, err := Open(context.Background(), spec(func(s *Spec) { s.Train = []string{put(t, "c.txt", "abcdefgh")} }), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = OpenValid(context.Background(), s, Options{Tokenizer: other.Vocabulary.JSON})
+	wantError(t, err, `b.txt:1: "t" is not in the vocabulary`, "; the vocabulary is the model's")
+	if _, err := OpenValid(context.Background(), s, Options{Tokenizer: made.Vocabulary.JSON}); err != nil {
+		t.Error(err)
+	}
+}
