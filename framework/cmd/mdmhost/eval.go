@@ -26,6 +26,7 @@ func newEval() *cobra.Command {
 	}
 	s := newSettings(c, "model", "valid=data.valid", "rows=train.eval_rows", "batch=train.batch", "trainer=trainer.name", "planner", "sampler", "steps", "temperature",
 		"top-p", "top-k", "min-p", "runtime", "seed")
+	c.Flags().Lookup("seed").Usage = noiseSeed
 	var o train.EvalOptions
 	format := textOr(c, "json")
 	c.Flags().IntVar(&o.Draws, "draws", 1, "draws of noise, over which each row's bound is the mean")
@@ -59,6 +60,9 @@ func newEval() *cobra.Command {
 	}
 	return c
 }
+
+// noiseSeed is the help of --seed where none is drawn.
+const noiseSeed = "seed of the noise (0 when not given)"
 
 // screen is where commands show their progress.
 func screen() train.Streams {

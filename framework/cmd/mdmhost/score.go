@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,7 @@ func newScore() *cobra.Command {
 	}
 	s := newSettings(c, "model", "prompts", "format", "batch=train.batch", "trainer=trainer.name", "runtime", "seed")
 	c.Flags().Lookup("prompts").Usage = `file of JSON lines {"text"}, {"prompt", "text"}, {"tokens"} or {"infill", "answer"} (-: standard input)`
-	c.Flags().Lookup("seed").Usage = "seed of the noise (0 when not given)"
+	c.Flags().Lookup("seed").Usage = noiseSeed
 	var o train.ScoreOptions
 	c.Flags().IntVar(&o.Draws, "draws", 16, "draws of noise, over which each score is the mean")
 	c.Flags().BoolVar(&o.Exact, "exact", false, "enumerate instead: exact, for at most 12 free tokens")
@@ -79,7 +80,7 @@ func texts(cfg *config.Config, args []string, stdin io.Reader) ([]train.Text, er
 // score prints a line for each text, and what ran to standard error.
 func score(ctx context.Context, cfg *config.Config, o train.ScoreOptions, all []train.Text, out io.Writer) error {
 	line := func(s train.Score) error {
-		_, err := fmt.Fprintf(out, "%s nats  %s bits per token  (%d)  %s\n", s.Nats, s.BitsPerToken, s.Tokens, strconv.Quote(s.Text))
+		_, err := fmt.Fprintf(out, "%s %s nats  %s bits per token  (%d)  %s\n", strings.ReplaceAll(s.Kind, "_", " "), s.Nats, s.BitsPerToken, s.Tokens, strconv.Quote(s.Text))
 		return err
 	}
 	if cfg.Format == "jsonl" {
