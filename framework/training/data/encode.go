@@ -13,7 +13,6 @@ type encoder struct {
 	*Vocabulary
 	spec           *Spec
 	prefix, suffix []int32
-	model          bool     // whose tokenizer it is
 	unknown        int32    // -1: none
 	refused        []string // by id: what a token is that no text may hold, "" for the others
 }
@@ -21,7 +20,7 @@ type encoder struct {
 // newEncoder encodes as s says. Texts may hold neither what o refuses nor the mask and the padding that the tokenizer has, unless
 // it puts them around every text.
 func newEncoder(v *Vocabulary, s *Spec, o Options) *encoder {
-	e := &encoder{Vocabulary: v, spec: s, model: o.Tokenizer != nil, unknown: -1, refused: make([]string, v.Size())}
+	e := &encoder{Vocabulary: v, spec: s, unknown: -1, refused: make([]string, v.Size())}
 	if format, _ := s.kind(); format != Text {
 		e.prefix, e.suffix = v.Template()
 	}
@@ -56,26 +55,23 @@ func (e *encoder) fixes() bool {
 func (e *encoder) text(text string) ([]int32, error) {
 	ids, err := e.Encode(text, false)
 	if err != nil {
-		return nil, unfit{fmt.Errorf("%w%s", err, e.reason())}
+		return nil, unfit{fmt.Errorf("%w%s", err, e.normalize())}
 	}
 	for _, id := range ids {
 		switch {
 		case int(id) < len(e.refused) && e.refused[id] != "":
 			return nil, unfit{fmt.Errorf("has the %s %s, which data must not have; take it out", e.refused[id], e.Token(id))}
 		case id == e.unknown:
-			return nil, unfit{fmt.Errorf("%q is not in the vocabulary; add it, or set data.unknown to keep%s", e.stranger(text), e.reason())}
+			return nil, unfit{fmt.Errorf("%q is not in the vocabulary; add it, or set data.unknown to keep%s", e.stranger(text), e.normalize())}
 		}
 	}
 	return ids, nil
 }
 
-// reason is the end of a message about text that the tokenizer does not know: why it may not.
-func (e *encoder) reason() string {
-	switch {
-	case e.spec.Normalize == None && e.letters():
+// normalize is the end of a message about text that the tokenizer does not know, when it was made of normalised text.
+func (e *encoder) normalize() string {
+	if e.spec.Normalize == None && e.letters() {
 		return "; it has lower-case letters and spaces alone: set data.normalize to text27"
-	case e.model:
-		return "; the vocabulary is the model's"
 	}
 	return ""
 }
