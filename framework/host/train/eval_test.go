@@ -230,7 +230,7 @@ func TestAccuracy(t *testing.T) {
 func TestForeignModels(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	must(t, os.WriteFile(path, []byte("text\nCC\nCO\nCCO\n"), 0o600))
-	settings := []string{"data.valid=" + path, "data.column=text", "data.layout=padded", "data.length=8", "runtime.threads=1"}
+	settings := []string{"model=rxnmapper-albert", "data.valid=" + path, "data.column=text", "data.layout=padded", "data.length=8", "runtime.threads=1"}
 	r, err := eval(t, train.EvalOptions{Exact: true, Draws: 1}, settings...)
 	must(t, err)
 	var got []float64
@@ -292,7 +292,7 @@ func TestFixedSizes(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "onnx", "model.onnx"), file.Encode(), 0o600))
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	must(t, os.WriteFile(path, []byte("text\nCC\nCO\nCCO\nCN\nCCN\n"), 0o600))
-	settings := []string{"data.valid=" + path, "data.column=text", "data.layout=padded", "data.length=8", "runtime.threads=1"}
+	settings := []string{"model=rxnmapper-albert", "data.valid=" + path, "data.column=text", "data.layout=padded", "data.length=8", "runtime.threads=1"}
 	want, err := eval(t, train.EvalOptions{Draws: 2}, settings...)
 	must(t, err)
 	got, err := eval(t, train.EvalOptions{Draws: 2}, append(settings, "model="+dir)...)

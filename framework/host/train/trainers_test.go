@@ -83,7 +83,7 @@ func TestForeignModel(t *testing.T) {
 	}
 	m, err := model.Open(filepath.Join(dir, "model"))
 	must(t, err)
-	if _, err := m.Verify(); err != nil {
-		t.Error(err)
+	if names, err := m.Verify(); err != nil || len(names) != 3 {
+		t.Errorf("%d files have digests, expected 3: %v", len(names), err)
 	}
 }
