@@ -2,6 +2,7 @@ package planners_test
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -25,7 +26,7 @@ func row(n int, rng *rand.Rand) sampling.Row {
 		}
 	}
 	r := try.Row(tokens, 1, n)
-	r.Uniform = make([]float64, n)
+	r.Uniform, r.Gumbel, r.Proposal = make([]float64, n), make([]float64, n), make([]int32, n)
 	for _, s := range []*[]float32{&r.P1, &r.P2, &r.Entropy, &r.LogpProposal, &r.LogpCurrent} {
 		*s = make([]float32, n)
 		for i := range *s {
@@ -35,6 +36,7 @@ func row(n int, rng *rand.Rand) sampling.Row {
 	}
 	for i := range n {
 		r.P2[i] *= r.P1[i]
+		r.Gumbel[i] = -math.Log(-math.Log(rng.Float64()))
 		r.LogpProposal[i], r.LogpCurrent[i] = -r.LogpProposal[i], -r.LogpCurrent[i]
 	}
 	return r
@@ -113,7 +115,8 @@ func TestDescriptions(t *testing.T) {
 		if d.Name != name || d.Kind != sampling.KindPlanner || d.Summary == "" || d.Version == "" {
 			t.Errorf("%s describes itself as %+v", name, d)
 		}
-		if d.CanRemask != (name == "p2") || d.Adaptive != (name == "eb") || d.CanInsert {
+		adaptive := slices.Contains([]string{"eb", "factor", "hierarchy", "threshold"}, name)
+		if d.CanRemask != (name == "p2") || d.Adaptive != adaptive || d.CanInsert {
 			t.Errorf("%s: wrong abilities: %+v", name, d)
 		}
 		if _, err := make().Start(context.Background(), sampling.Run{Options: []byte(`{"no_such_option":1}`)}); err == nil {

@@ -1,5 +1,6 @@
 // Package confidence opens the positions with the largest top probability p1 first. p1 is of the model's distribution,
-// before temperature, and not the probability of the drawn token: the two agree at temperature 0 only.
+// before temperature, and not the probability of the drawn token: the two agree at temperature 0 only. The planner
+// "low_confidence" orders by the drawn token.
 package confidence
 
 import (
@@ -10,7 +11,7 @@ import (
 
 // New returns the planner "confidence" with the options of [count.Options].
 func New() sampling.Planner {
-	return sdk.NewRunPlanner("confidence", count.Planner(func(r sdk.Row, k int) sdk.Positions {
+	return count.New("confidence", "opens the positions with the largest top probability first", func(r sdk.Row, k, _ int) sdk.Positions {
 		return r.Eligible().LargestBy(r.P1, k)
-	}), sdk.Needs(sdk.P1), sdk.Pure(), sdk.Version("1.0.0"), sdk.Summary("opens the positions with the largest top probability first"))
+	}, sdk.P1)
 }

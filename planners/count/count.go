@@ -62,29 +62,25 @@ func Linear(blanks, masked, step, steps int) int {
 	return clamp(blanks*(steps-1-step)/steps, masked)
 }
 
-// Cosine is MaskGIT's schedule: floor(blanks cos(pi r/2)) stay masked, r = (step+1)/steps, at least one of them until the
-// last step, and at least one opens. Few open at first, where the model knows least.
-func Cosine(blanks, masked, step, steps int) int {
-	if step >= steps-1 {
-		return 0
+// Dream opens int(masked (1 - s/t)) on the time grid linspace(1, eps, steps+1), and the rest at the last step. The
+// truncation makes it open late. Dream's own eps is 1e-3.
+func Dream(eps float64) Stay {
+	return func(_, masked, step, steps int) int {
+		if step >= steps-1 {
+			return 0
+		}
+		return masked - int(float64(float64(masked)*DreamTransfer(eps, step, steps)))
 	}
-	r := float64(step+1) / float64(steps)
-	ratio := min(max(math.Cos(math.Pi/2*r), 1e-6), 1)
-	return min(max(1, min(masked-1, int(math.Floor(float64(blanks)*ratio)))), masked)
 }
 
-// dreamEps is the time at which Dream's sampler ends.
-const dreamEps = 1e-3
-
-// Dream opens int(masked (1 - s/t)) on the time grid linspace(1, 1e-3, steps+1), and the rest at the last step. The
-// truncation makes it open late.
-func Dream(_, masked, step, steps int) int {
+// DreamTransfer is the probability 1 - s/t with which Dream opens a masked position in a step, 1 at the last.
+func DreamTransfer(eps float64, step, steps int) float64 {
 	if step >= steps-1 {
-		return 0
+		return 1
 	}
 	// The conversions keep the compiler from fusing the products, which would round otherwise than the original.
-	at := func(i int) float64 { return 1 + float64(float64((dreamEps-1)*float64(i))/float64(steps)) }
-	return masked - int(float64(float64(masked)*(1-at(step+1)/at(step))))
+	at := func(i int) float64 { return 1 + float64(float64((eps-1)*float64(i))/float64(steps)) }
+	return 1 - at(step+1)/at(step)
 }
 
 // Alpha opens the rounded expectation of the reverse process with alpha_t = 1 - t: round(masked (alpha_s - alpha_t) /
@@ -93,6 +89,16 @@ func Alpha(_, masked, step, steps int) int {
 	t, s := float64(steps-step)/float64(steps), float64(steps-step-1)/float64(steps)
 	alphaT, alphaS := 1-t, 1-s
 	return masked - min(int(math.RoundToEven(float64(masked)*((alphaS-alphaT)/(1-alphaT)))), masked)
+}
+
+// Arccos is the schedule of Halton-MaskGIT: max(step+1, floor(blanks (1 - arccos(r)/(pi/2)))) are open after a step, r =
+// (step+1)/steps.
+func Arccos(blanks, masked, step, steps int) int {
+	if step >= steps-1 {
+		return 0
+	}
+	open := 1 - math.Acos(float64(step+1)/float64(steps))/(math.Pi*0.5)
+	return clamp(blanks-max(step+1, int(float64(blanks)*open)), masked)
 }
 
 // Named returns the schedule of that name; k counts for "auto" and "k" only.
@@ -106,14 +112,17 @@ func Named(name string, k int) (Stay, error) {
 		return Uniform, nil
 	case "linear":
 		return Linear, nil
-	case "cosine":
-		return Cosine, nil
 	case "dream":
-		return Dream, nil
+		return Dream(1e-3), nil
 	case "alpha":
 		return Alpha, nil
+	case "arccos":
+		return Arccos, nil
 	}
-	return nil, fmt.Errorf("schedule %q: expected one of auto, k, uniform, linear, cosine, dream, alpha; set planner.schedule to one of them", name)
+	if ratio, ok := ratios[name]; ok {
+		return MaskGIT(ratio), nil
+	}
+	return nil, fmt.Errorf("schedule %q: expected one of auto, k, uniform, linear, dream, alpha, arccos, cosine, pow2, pow3, pow0.5, log, exp, stochastic_transfer; set planner.schedule to one of them", name)
 }
 
 func clamp(stay, masked int) int { return min(max(stay, 0), masked) }

@@ -16,6 +16,8 @@ import (
 type Options struct {
 	Proxy      string  `option:"proxy" default:"entropy" enum:"entropy,confidence,margin" help:"order of opening: smallest entropy, largest p1, or largest p1 - p2 first"`
 	Gamma      float64 `option:"gamma" default:"0.1" min:"0" help:"entropy bound in nats; 0 opens one uncertain position a step, inf everything at once"`
+	StatsOn    string  `option:"stats_on" default:"model" enum:"model,sampling" help:"distribution of the entropies: model = before temperature; sampling = the one that tokens are drawn from, for the proxy entropy. At low temperatures that opens nearly everything at once"`
+	Confidence string  `option:"confidence" default:"max" enum:"max,drawn" help:"what the proxy confidence orders by: max = p1 (the paper); drawn = the probability of the drawn token, for which the paper's theorem does not hold"`
 	MinPerStep int     `option:"min_per_step" default:"1" min:"1" help:"positions opened a step whatever the bound says"`
 	MaxPerStep int     `option:"max_per_step" default:"0" min:"0" help:"positions opened a step at most; 0 = no limit"`
 	MaxEntropy float64 `option:"max_entropy" default:"inf" min:"0" help:"positions of larger entropy, in nats, wait until nothing else is left and then open one by one; inf = off"`
@@ -23,18 +25,29 @@ type Options struct {
 
 // New returns the planner "eb". Its steps are only a cap.
 func New() sampling.Planner {
-	return sdk.NewRunPlanner("eb", build, sdk.Needs(sdk.Entropy, sdk.P1, sdk.P2), sdk.NeedsFor(needs), sdk.Adaptive(), sdk.Pure(),
-		sdk.Version("1.0.0"), sdk.Summary("opens as many positions at once as an entropy bound allows"))
+	return sdk.NewRunPlanner("eb", build, sdk.Needs(sdk.Entropy, sdk.P1, sdk.P2, sdk.LogpProposal), sdk.NeedsFor(needs), sdk.Adaptive(), sdk.Pure(),
+		sdk.Version("1.1.0"), sdk.Summary("opens as many positions at once as an entropy bound allows"))
 }
 
 func needs(o Options) sampling.Needs {
 	n := sampling.Needs{Entropy: sampling.OnModel}
-	n.P1 = o.Proxy != "entropy"
-	n.P2 = o.Proxy == "margin"
+	switch {
+	case o.Proxy == "margin":
+		n.P1, n.P2 = true, true
+	case o.Proxy == "confidence" && o.Confidence == "drawn":
+		n.LogpProposal = sampling.OnModel
+	case o.Proxy == "confidence":
+		n.P1 = true
+	case o.StatsOn == "sampling":
+		n.Entropy = sampling.OnSampling
+	}
 	return n
 }
 
 func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
+	if o.StatsOn == "sampling" && o.Proxy != "entropy" {
+		return nil, fmt.Errorf("stats_on sampling: expected the proxy entropy, since the host serves %s of the model alone; set planner.proxy to entropy or planner.stats_on to model", o.Proxy)
+	}
 	if o.MaxPerStep == 0 {
 		o.MaxPerStep = math.MaxInt
 	}
@@ -46,6 +59,9 @@ func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
 	order := func(r sdk.Row, ps sdk.Positions) iter.Seq[int] {
 		switch o.Proxy {
 		case "confidence":
+			if o.Confidence == "drawn" {
+				return ps.Descending(r.LogpProposal)
+			}
 			return ps.Descending(r.P1)
 		case "margin":
 			gap = gap[:0]

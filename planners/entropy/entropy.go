@@ -9,7 +9,7 @@ import (
 
 // New returns the planner "entropy" with the options of [count.Options].
 func New() sampling.Planner {
-	return sdk.NewRunPlanner("entropy", count.Planner(func(r sdk.Row, k int) sdk.Positions {
+	return count.New("entropy", "opens the positions with the smallest entropy first", func(r sdk.Row, k, _ int) sdk.Positions {
 		return r.Eligible().SmallestBy(r.Entropy, k)
-	}), sdk.Needs(sdk.Entropy), sdk.Pure(), sdk.Version("1.0.0"), sdk.Summary("opens the positions with the smallest entropy first"))
+	}, sdk.Entropy)
 }

@@ -1,5 +1,5 @@
 // Package random opens positions in uniformly random order, whatever the model says: the order that the training of a
-// masked diffusion model assumes.
+// masked diffusion model assumes. With the schedule stochastic_transfer it is the ancestral sampler.
 package random
 
 import (
@@ -10,7 +10,7 @@ import (
 
 // New returns the planner "random" with the options of [count.Options].
 func New() sampling.Planner {
-	return sdk.NewRunPlanner("random", count.Planner(func(r sdk.Row, k int) sdk.Positions {
+	return count.New("random", "opens positions in uniformly random order", func(r sdk.Row, k, _ int) sdk.Positions {
 		return r.Eligible().SmallestBy64(r.Uniform, k)
-	}), sdk.Needs(sdk.Uniform), sdk.Pure(), sdk.Version("1.0.0"), sdk.Summary("opens positions in uniformly random order"))
+	}, sdk.Uniform)
 }

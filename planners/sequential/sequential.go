@@ -9,7 +9,7 @@ import (
 
 // New returns the planner "sequential" with the options of [count.Options].
 func New() sampling.Planner {
-	return sdk.NewRunPlanner("sequential", count.Planner(func(r sdk.Row, k int) sdk.Positions {
+	return count.New("sequential", "opens positions from left to right", func(r sdk.Row, k, _ int) sdk.Positions {
 		return r.Eligible().First(k)
-	}), sdk.Pure(), sdk.Version("1.0.0"), sdk.Summary("opens positions from left to right"))
+	})
 }
