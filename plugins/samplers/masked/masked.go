@@ -6,27 +6,43 @@ import (
 	"context"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/sdk/options"
 )
 
-// New returns the sampler. It has no options of its own: steps, times and counts follow from the row and the planner.
-func New() sampling.Sampler { return &sampler{} }
+// Options of the sampler "masked".
+type Options struct {
+	Grid string  `option:"grid" default:"linear" enum:"linear,cosine,mdlm,dream" help:"times of the steps, i from 0 to steps: linear = 1 - i/steps; cosine = cos(pi/2 i/steps), short steps while almost all is masked (MD4); mdlm = linspace(1, eps) and a last step to 0, which is MDLM's noise removal; dream = linspace(1, eps), where the last step opens the rest all the same. Planners with counts of their own (schedule) do not read the times"`
+	Eps  float64 `option:"eps" default:"0" min:"0" max:"1" help:"smallest time of the grids mdlm and dream; 0 = their own, 1e-5 and 1e-3"`
+}
+
+// New returns the sampler. Until it is started it has the default options. Steps and counts follow from the row and the
+// planner.
+func New() sampling.Sampler { return &sampler{grid: linear} }
 
 type sampler struct {
+	grid  grid
 	rows  []sampling.Advance
 	ended []int
 }
 
 // Describe implements [sampling.Sampler].
 func (*sampler) Describe(context.Context) (sampling.Description, error) {
+	schema, err := options.Schema[Options]()
 	return sampling.Description{
-		Kind: sampling.KindSampler, Name: "masked", Version: "1.0.0",
-		Summary:       "one forward pass and one planner decision per step, on the linear time grid t = 1 - i/steps",
-		OptionsSchema: `{"type":"object","properties":{},"additionalProperties":false}`,
-	}, nil
+		Kind: sampling.KindSampler, Name: "masked", Version: "1.1.0",
+		Summary:       "one forward pass and one planner decision per step, on a grid of times that may be chosen",
+		OptionsSchema: string(schema),
+	}, err
 }
 
 // Start implements [sampling.Sampler]. The sampler reads no statistics: they go from the runtime to the planner.
-func (*sampler) Start(context.Context, sampling.Run) (sampling.Needs, error) {
+func (m *sampler) Start(_ context.Context, run sampling.Run) (sampling.Needs, error) {
+	o, err := options.Parse[Options](run.Options)
+	if err != nil {
+		return sampling.Needs{}, &sampling.Error{Code: sampling.InvalidConfig, Object: "sampler masked", Problem: err.Error(),
+			Hint: "`mdmhost plugin info masked` lists the options"}
+	}
+	m.grid = gridOf(o)
 	return sampling.Needs{}, nil
 }
 
@@ -44,7 +60,7 @@ func (m *sampler) Sample(ctx context.Context, s sampling.Session) error {
 		}
 		m.rows = m.rows[:0]
 		for _, r := range active {
-			m.rows = append(m.rows, advance(r))
+			m.rows = append(m.rows, m.grid.advance(r))
 		}
 		after, err := s.Advance(ctx, m.rows)
 		if err != nil {
@@ -68,21 +84,3 @@ func (m *sampler) Sample(ctx context.Context, s sampling.Session) error {
 
 // End implements [sampling.Sampler].
 func (*sampler) End(context.Context) error { return nil }
-
-// advance places step i of n on the linear grid: t = 1 - i/n, s = 1 - (i+1)/n, and alpha = 1 - t for the linear
-// schedule (MD4, section 2), with all steps after it. A planner that asked for another time is obeyed for one step.
-func advance(r sampling.RowState) sampling.Advance {
-	n := float64(max(r.Steps, 1))
-	a := sampling.Advance{Slot: r.Slot, T: 1 - float64(r.Step)/n, S: 1 - float64(r.Step+1)/n}
-	if r.NextT > 0 {
-		a.S = max(0, r.NextT-(a.T-a.S))
-		a.T = r.NextT
-	}
-	a.S = max(a.S, 0)
-	a.AlphaT, a.AlphaS = 1-a.T, 1-a.S
-	for i := r.Step + 2; i <= r.Steps && r.NextT == 0; i++ {
-		t := 1 - float64(i)/n
-		a.Ahead = append(a.Ahead, sampling.Time{T: t, Alpha: 1 - t})
-	}
-	return a
-}
