@@ -92,13 +92,13 @@ func Alpha(_, masked, step, steps int) int {
 }
 
 // Arccos is the schedule of Halton-MaskGIT: max(step+1, floor(blanks (1 - arccos(r)/(pi/2)))) are open after a step, r =
-// (step+1)/steps.
+// (step+1)/steps. Rounding is absorbed by 1e-6, so that a third of six is two everywhere.
 func Arccos(blanks, masked, step, steps int) int {
 	if step >= steps-1 {
 		return 0
 	}
 	open := 1 - math.Acos(float64(step+1)/float64(steps))/(math.Pi*0.5)
-	return clamp(blanks-max(step+1, int(float64(blanks)*open)), masked)
+	return clamp(blanks-max(step+1, int(float64(float64(blanks)*open)+1e-6)), masked)
 }
 
 // Named returns the schedule of that name; k counts for "auto" and "k" only.

@@ -12,7 +12,7 @@ import (
 	"github.com/mdmhost/mdmhost/planners/count"
 )
 
-var names = []string{"auto", "k", "uniform", "linear", "cosine", "dream", "alpha"}
+var names = []string{"auto", "k", "uniform", "linear", "cosine", "dream", "alpha", "arccos", "pow2", "pow3", "pow0.5", "log", "exp"}
 
 // run plays a row to its end and returns the counts and the steps that they belong to.
 func run(t interface{ Fatalf(string, ...any) }, s count.Stay, blanks, steps int) (opened, at []int) {
@@ -67,6 +67,9 @@ func TestSchedules(t *testing.T) {
 		{"linear", 1, 2, 5, []int{1, 1}, []int{0, 2}},
 		{"cosine", 1, 10, 4, []int{1, 2, 4, 3}, []int{0, 1, 2, 3}},
 		{"dream", 1, 2, 4, []int{2}, []int{3}},
+		{"arccos", 1, 6, 2, []int{2, 4}, []int{0, 1}},
+		{"log", 1, 16, 4, []int{8, 4, 3, 1}, []int{0, 1, 2, 3}},
+		{"exp", 1, 16, 4, []int{2, 2, 4, 8}, []int{0, 1, 2, 3}},
 	} {
 		t.Run(fmt.Sprintf("%s k%d n%d t%d", c.name, c.k, c.blanks, c.steps), func(t *testing.T) {
 			s, err := count.Named(c.name, c.k)
