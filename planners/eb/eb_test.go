@@ -22,10 +22,10 @@ var golden []byte
 
 func TestAgainstReference(t *testing.T) {
 	var cases []struct {
-		Options         json.RawMessage
-		P1, P2, Entropy []float32
-		Eligible        []bool
-		Open            []int32
+		Options               json.RawMessage
+		P1, P2, Entropy, Logp []float32
+		Eligible              []bool
+		Open                  []int32
 	}
 	if err := json.Unmarshal(golden, &cases); err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestAgainstReference(t *testing.T) {
 		p := eb.New()
 		try.Start(t, p, string(c.Options))
 		row := try.Row(try.Blank(len(c.P1)), 0, len(c.P1))
-		row.P1, row.P2, row.Entropy = c.P1, c.P2, c.Entropy
+		row.P1, row.P2, row.Entropy, row.LogpProposal = c.P1, c.P2, c.Entropy, c.Logp
 		for j, is := range c.Eligible {
 			if !is {
 				row.Flags[j] = sampling.Masked
@@ -79,7 +79,8 @@ func TestLimits(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, options := range []string{`{"gamma":-0.1}`, `{"gamma":"NaN"}`, `{"proxy":"p1"}`, `{"max_per_step":2,"min_per_step":3}`, `{"max_entropy":-1}`} {
+	for _, options := range []string{`{"gamma":-0.1}`, `{"gamma":"NaN"}`, `{"proxy":"p1"}`, `{"max_per_step":2,"min_per_step":3}`, `{"max_entropy":-1}`,
+		`{"stats_on":"sampling","proxy":"margin"}`, `{"stats_on":"sampling","proxy":"confidence"}`, `{"stats_on":"tempered"}`} {
 		if _, err := eb.New().Start(context.Background(), sampling.Run{Options: []byte(options)}); err == nil {
 			t.Errorf("options %s were accepted", options)
 		}
@@ -87,10 +88,15 @@ func TestRefused(t *testing.T) {
 }
 
 func TestNeedsFollowTheProxy(t *testing.T) {
-	for proxy, want := range map[string]string{
-		"entropy": "entropy(on=model)", "confidence": "p1, entropy(on=model)", "margin": "p1, p2, entropy(on=model)"} {
-		if got := try.Start(t, eb.New(), `{"proxy":"`+proxy+`"}`).String(); got != want {
-			t.Errorf("proxy %s needs %s, want %s", proxy, got, want)
+	for options, want := range map[string]string{
+		`{"proxy":"entropy"}`:                         "entropy(on=model)",
+		`{"stats_on":"sampling"}`:                     "entropy(on=sampling)",
+		`{"proxy":"confidence"}`:                      "p1, entropy(on=model)",
+		`{"proxy":"confidence","confidence":"drawn"}`: "logp_proposal(on=model), entropy(on=model)",
+		`{"proxy":"margin","confidence":"drawn"}`:     "p1, p2, entropy(on=model)",
+	} {
+		if got := try.Start(t, eb.New(), options).String(); got != want {
+			t.Errorf("%s needs %s, want %s", options, got, want)
 		}
 	}
 }

@@ -30,7 +30,7 @@ def statistics(n, kind):
 
 
 rows = []
-for case in range(160):
+for case in range(240):
     n = int(rng.integers(1, 25))
     p1, p2, h = statistics(n, ["plain", "ties", "sure", "one huge"][case % 4])
     eligible = rng.random(n) < 0.8
@@ -44,8 +44,11 @@ for case in range(160):
         options["min_per_step"] = extra["min_k"] = int(rng.integers(1, 1 + extra.get("max_k", 4)))
     if case % 4 == 1:
         options["max_entropy"] = extra["max_entropy"] = float(rng.choice([0.0, 0.25, 0.5]))
+    logp = -rng.integers(0, 64, n) / 16
+    if options["proxy"] == "confidence" and case % 2:
+        options["confidence"], extra["err"] = "drawn", -logp
     stats = {"p_max": p1, "margin": p1 - p2, "entropy": h}
     opened, _ = ref.eb_select(stats, eligible, gamma, options["proxy"], **extra)
-    rows.append({"options": options, "p1": p1.tolist(), "p2": p2.tolist(), "entropy": h.tolist(),
+    rows.append({"options": options, "p1": p1.tolist(), "p2": p2.tolist(), "entropy": h.tolist(), "logp": logp.tolist(),
                  "eligible": eligible.tolist(), "open": opened.tolist()})
 print("[\n" + ",\n".join(json.dumps(r, separators=(",", ":")) for r in rows) + "\n]")
