@@ -2,6 +2,7 @@ package planners_test
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -121,6 +122,27 @@ func TestDescriptions(t *testing.T) {
 		}
 		if _, err := make().Start(context.Background(), sampling.Run{Options: []byte(`{"no_such_option":1}`)}); err == nil {
 			t.Errorf("%s took an option that does not exist", name)
+		}
+	}
+}
+
+// The schedules that a planner offers are those that it takes.
+func TestSchedules(t *testing.T) {
+	for name, make := range planners.All() {
+		d, err := make().Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var schema struct {
+			Properties map[string]struct{ Enum []string }
+		}
+		if err := json.Unmarshal([]byte(d.OptionsSchema), &schema); err != nil {
+			t.Fatal(err)
+		}
+		for _, schedule := range schema.Properties["schedule"].Enum {
+			if _, err := make().Start(t.Context(), sampling.Run{Options: []byte(`{"schedule":"` + schedule + `"}`)}); err != nil {
+				t.Errorf("%s, schedule %s: %v", name, schedule, err)
+			}
 		}
 	}
 }

@@ -187,6 +187,9 @@ func check(rt *rapid.T, w world, d sampling.Description, r sampling.Request, got
 	if got.NFE > steps || got.Steps > steps || blanks == 0 && got.NFE != 0 || blanks > 0 && got.NFE == 0 {
 		rt.Fatalf("%d forwards and %d steps for %d blanks in at most %d steps", got.NFE, got.Steps, blanks, steps)
 	}
+	if d.Adaptive && !d.CanRemask && got.NFE > blanks {
+		rt.Fatalf("%d forwards for %d blanks: an adaptive planner opens something in each", got.NFE, blanks)
+	}
 	if got.Finish != sampling.FinishComplete && (got.Finish != sampling.FinishSteps || !d.Adaptive) {
 		rt.Fatalf("the row ended as %q", got.Finish)
 	}
