@@ -3,7 +3,6 @@ package ancestral_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -12,70 +11,28 @@ import (
 	"github.com/mdmhost/mdmhost/planners/internal/try"
 )
 
-// joint is an explicit distribution over the 2^L rows of binary tokens; the mask is 2.
-type joint struct {
-	l int
-	p []float64 // [2^L], token 0 the most significant bit
-}
-
-func newJoint(l int, seed uint64) joint {
-	rng, sum := rand.New(rand.NewPCG(seed, 1)), 0.0
-	j := joint{l: l, p: make([]float64, 1<<l)}
-	for i := range j.p {
-		j.p[i] = math.Exp(2 * rng.NormFloat64())
-		sum += j.p[i]
-	}
-	for i := range j.p {
-		j.p[i] /= sum
-	}
-	return j
-}
-
-func (j joint) token(row, i int) int { return row >> (j.l - 1 - i) & 1 }
-
-// one returns P(token i is 1 | the tokens that are not masked).
-func (j joint) one(tokens []int64, i int) float64 {
-	var sum [2]float64
-	for row, p := range j.p {
-		fits := true
-		for l, t := range tokens {
-			fits = fits && (l == i || t == 2 || int(t) == j.token(row, l))
-		}
-		if fits {
-			sum[j.token(row, i)] += p
-		}
-	}
-	return sum[1] / (sum[0] + sum[1])
-}
-
-func (j joint) logits(tokens []int64, out []float32) {
-	for i := range tokens {
-		p := j.one(tokens, i)
-		out[3*i], out[3*i+1], out[3*i+2] = float32(math.Log(1-p)), float32(math.Log(p)), 0
-	}
-}
-
-// reverse is the exact distribution of the ancestral sampler's result: the reverse process over all 3^L canvases, for
-// opening probabilities p per step.
-func (j joint) reverse(open []float64) []float64 {
-	at := map[string]float64{string(slices.Repeat([]byte{2}, j.l)): 1}
+// reverse is the exact distribution of the ancestral sampler's result: the reverse process over all 3^L canvases of two
+// tokens, for opening probabilities p per step.
+func reverse(j try.Joint, open []float64) []float64 {
+	at := map[string]float64{string(slices.Repeat([]byte{2}, j.L)): 1}
 	for _, p := range open {
 		next := map[string]float64{}
 		for canvas, mass := range at {
-			tokens := make([]int64, j.l)
-			for i := range j.l {
+			tokens := make([]int64, j.L)
+			for i := range j.L {
 				tokens[i] = int64(canvas[i])
 			}
+			conditionals := j.Conditionals(tokens)
 			var spread func(i int, row []byte, m float64)
 			spread = func(i int, row []byte, m float64) {
 				switch {
 				case m == 0:
-				case i == j.l:
+				case i == j.L:
 					next[string(row)] += m
 				case tokens[i] != 2:
 					spread(i+1, append(row, canvas[i]), m)
 				default:
-					one := j.one(tokens, i)
+					one := conditionals[2*i+1]
 					spread(i+1, append(slices.Clone(row), 2), m*(1-p))
 					spread(i+1, append(slices.Clone(row), 1), m*p*one)
 					spread(i+1, append(slices.Clone(row), 0), m*p*(1-one))
@@ -85,10 +42,10 @@ func (j joint) reverse(open []float64) []float64 {
 		}
 		at = next
 	}
-	out := make([]float64, len(j.p))
+	out := make([]float64, len(j.P))
 	for canvas, mass := range at {
 		row := 0
-		for i := range j.l {
+		for i := range j.L {
 			row = 2*row + int(canvas[i])
 		}
 		out[row] += mass
@@ -108,7 +65,7 @@ func distance(p, q []float64) (tv float64) {
 // and, by McDiarmid, P(TV > m + e) <= exp(-2 n e^2); e = sqrt(ln(1e8)/(2n)) makes false alarms rarer than 1e-8 a case.
 func TestTheReverseProcess(t *testing.T) {
 	const n, l = 20000, 4
-	j := newJoint(l, 5)
+	j := try.NewJoint(l, 2, 0, 5)
 	times := map[string]func(i, steps int) float64{
 		"linear": func(i, steps int) float64 { return 1 - float64(i)/float64(steps) },
 		"cosine": func(i, steps int) float64 { return math.Cos(math.Pi / 2 * float64(i) / float64(steps)) },
@@ -121,8 +78,8 @@ func TestTheReverseProcess(t *testing.T) {
 				open = append(open, 1-time(i+1, steps)/time(i, steps))
 			}
 			open[steps-1] = 1
-			exact := j.reverse(open) // [2^L]
-			if d := distance(exact, j.p); d > 0.7*far {
+			exact := reverse(j, open) // [2^L]
+			if d := distance(exact, j.P); d > 0.7*far {
 				t.Errorf("%s, %d steps: distance %.4f from the joint, %.4f with a third of the steps", grid, steps, d, far)
 			} else {
 				far = d
@@ -132,9 +89,9 @@ func TestTheReverseProcess(t *testing.T) {
 				requests = append(requests, sampling.Request{Index: int64(i), Tokens: slices.Repeat([]int32{2}, l), Steps: steps,
 					Params: sampling.Params{Temperature: 1, TopP: 1}})
 			}
-			results := try.Run{Planner: ancestral.New, SamplerOptions: `{"grid":"` + grid + `"}`, Model: try.Denoiser{V: 3, Logits: j.logits},
+			results := try.Run{Planner: ancestral.New, SamplerOptions: `{"grid":"` + grid + `"}`, Model: try.Denoiser{V: 3, Logits: j.Logits},
 				Seed: 99, Batch: 64, Requests: requests}.Do(t)
-			drawn, mean := make([]float64, len(j.p)), 0.0
+			drawn, mean := make([]float64, len(j.P)), 0.0
 			for _, r := range results {
 				row := 0
 				for _, token := range r.Tokens {
