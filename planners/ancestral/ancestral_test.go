@@ -64,7 +64,7 @@ func distance(p, q []float64) (tv float64) {
 // joint as the steps grow. Total variation of n draws from the truth has mean at most m = sum_i sqrt(p_i (1-p_i) / n) / 2
 // and, by McDiarmid, P(TV > m + e) <= exp(-2 n e^2); e = sqrt(ln(1e8)/(2n)) makes false alarms rarer than 1e-8 a case.
 func TestTheReverseProcess(t *testing.T) {
-	const n, l = 20000, 4
+	const n, l = 8000, 4
 	j := try.NewJoint(l, 2, 0, 5)
 	times := map[string]func(i, steps int) float64{
 		"linear": func(i, steps int) float64 { return 1 - float64(i)/float64(steps) },
