@@ -19,6 +19,8 @@ type Row struct {
 	Fixed  []bool  // [L] what was given: everything but the blanks
 	// Unknown lists the positions of text that the vocabulary lacks: the row holds the unknown token there.
 	Unknown []int
+	// Completed counts the blanks that were put after an infill text because the model's rows have one length.
+	Completed int
 }
 
 // Blanks counts the blanks.
@@ -33,7 +35,7 @@ func (r Row) Blanks() int {
 }
 
 // EncodeInfill makes a row of text with blanks: the mask token's own text, and the symbols of mdm.json's infill. The
-// tokenizer's special tokens are put around it.
+// tokenizer's special tokens are put around it. Where the model's rows have one length, what follows a shorter text is blank.
 func (m *Model) EncodeInfill(text string) (Row, error) {
 	segments := m.segments(text)
 	ids, err := m.withBlanks(segments)
@@ -43,10 +45,16 @@ func (m *Model) EncodeInfill(text string) (Row, error) {
 	if got := count(ids, m.MaskID); got != len(segments)-1 {
 		return Row{}, fmt.Errorf("infill: the tokenizer reads %d of %d blanks in %q; write %s as a word of its own", got, len(segments)-1, clip(text), m.MaskText())
 	}
+	completed := 0
+	if m.Manifest.Length.Policy == "fixed" && len(ids) > 0 {
+		completed = max(m.Manifest.Length.Cap-len(m.around(ids)), 0)
+		ids = append(ids, slices.Repeat([]int32{m.MaskID}, completed)...)
+	}
 	row, err := m.row(m.around(ids))
 	if err != nil {
 		return Row{}, fmt.Errorf("infill: %w", err)
 	}
+	row.Completed = completed
 	return row, nil
 }
 

@@ -125,8 +125,17 @@ func TestRowLengths(t *testing.T) {
 	if _, err := fixed.open(t).EncodeInfill("a_"); err != nil {
 		t.Errorf("with attention_mask the row can be padded: %v", err)
 	}
-	_, err = newFixture().with("mdm.json", `{"length": {"policy": "fixed", "cap": 4}}`).open(t).EncodeInfill("a_")
+	only := newFixture().with("mdm.json", `{"length": {"policy": "fixed", "cap": 4}}`).open(t)
+	row, err := only.EncodeInfill("a_")
+	if err != nil || row.Completed != 2 || row.Blanks() != 3 || len(row.Tokens) != 4 || row.Fixed[0] != true {
+		t.Errorf("a text of 2 positions for rows of 4: %+v, %v", row, err)
+	}
+	_, err = only.EncodeTokens(row.Tokens[:3])
 	mustFail(t, err, "expected 4, the only length")
+	_, err = only.EncodeInfill("a_aaa")
+	mustFail(t, err, "at most 4")
+	_, err = only.EncodeInfill("")
+	mustFail(t, err, "no position")
 }
 
 // TestInfillProperties: blanks stand where the text has them, everything else is what the tokenizer says.

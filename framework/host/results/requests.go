@@ -64,6 +64,9 @@ func encodeAll(m *model.Model, cfg *config.Config, asked []Question) (rows []mod
 		if n := len(row.Unknown); n > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d positions hold what the vocabulary lacks; the unknown token stands there", q.Place, n))
 		}
+		if row.Completed > 0 {
+			notes = append(notes, fmt.Sprintf("%s: the model's rows have %d positions; the %d after the text are blank", q.Place, len(row.Tokens), row.Completed))
+		}
 		if q.Kind == Infill && row.Blanks() == 0 {
 			full = append(full, q.Place)
 		}
