@@ -4,8 +4,6 @@
 package density
 
 import (
-	"math"
-
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners/certainty"
 	"github.com/mdmhost/mdmhost/planners/count"
@@ -40,63 +38,11 @@ func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
 	return count.Scheduled(o.Schedule, o.K, func(r sdk.Row, k, _ int) sdk.Positions {
 		score, eligible := c.Of(r), r.Eligible()
 		if k < eligible.Len() {
-			known.read(r.Flags)
+			near := known.over(r.Flags, eligible.Indices())
 			for _, i := range eligible.Indices() {
-				score[i] *= known.at(int(i))
+				score[i] *= near[i]
 			}
 		}
 		return eligible.LargestBy64(score, k)
 	})
-}
-
-// smooth is the indicator of known positions, averaged with a Gaussian kernel.
-type smooth struct {
-	kernel []float64 // [radius+1] weights of the distances 0, 1, ...; all distances of both sides sum to 1
-	known  []float64 // [radius + n + radius] 1 where the position is known: left of the window, never right of it
-}
-
-// newSmooth cuts the kernel off at four standard deviations.
-func newSmooth(sigma float64) *smooth {
-	s, sum := &smooth{}, 0.0
-	for d := range int(4*sigma+0.5) + 1 {
-		w := math.Exp(-0.5 * float64(d*d) / (sigma * sigma))
-		s.kernel = append(s.kernel, w)
-		if sum += w; d > 0 {
-			sum += w
-		}
-	}
-	for d := range s.kernel {
-		s.kernel[d] /= sum
-	}
-	return s
-}
-
-func (s *smooth) read(flags []sampling.Flags) {
-	radius := len(s.kernel) - 1
-	s.known = s.known[:0]
-	for range radius {
-		s.known = append(s.known, 1)
-	}
-	for _, f := range flags {
-		x := 1.0
-		if f&sampling.Masked != 0 {
-			x = 0
-		}
-		s.known = append(s.known, x)
-	}
-	for range radius {
-		s.known = append(s.known, 0)
-	}
-}
-
-// at returns the density of position i.
-func (s *smooth) at(i int) float64 {
-	radius := len(s.kernel) - 1
-	around := s.known[i : i+2*radius+1]
-	left, right := around[:radius], around[radius+1:]
-	sum := s.kernel[0] * around[radius]
-	for d := 1; d <= radius; d++ {
-		sum += s.kernel[d] * (left[radius-d] + right[d-1])
-	}
-	return sum
 }
