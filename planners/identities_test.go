@@ -34,6 +34,7 @@ var identities = []struct{ a, with, b, like string }{
 	{"ancestral", `{}`, "random", `{"schedule":"stochastic_transfer"}`},
 	{"maskgit", `{"choice_temperature":0}`, "low_confidence", `{"schedule":"cosine"}`},
 	{"maskgit", `{"choice_temperature":0,"schedule":"log"}`, "low_confidence", `{"schedule":"log"}`},
+	{"p2", `{"eta":0}`, "low_confidence", `{"schedule":"linear"}`},
 	{"low_confidence", `{"confidence":"max"}`, "confidence", `{"schedule":"uniform"}`},
 	{"pc_sampler", `{"lambda":1e6}`, "sequential", `{}`},
 	{"pc_sampler", `{"lambda":0,"alpha":"inf"}`, "low_confidence", `{"schedule":"auto"}`},
@@ -74,7 +75,7 @@ func TestIdentities(t *testing.T) {
 			try.Start(t, a, id.with)
 			try.Start(t, b, id.like)
 			want, got := try.Ask(t, b, r), try.Ask(t, a, r)
-			if diff := cmp.Diff(want.Open, got.Open, cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 				rt.Fatalf("%s %s at step %d of %d (-%s %s +%s):\n%s", id.a, id.with, r.Step, r.Steps, id.b, id.like, id.a, diff)
 			}
 		}
