@@ -41,6 +41,7 @@ golden framework/model/tokenizer/testdata/golden.json.gz \
 script=built.py golden framework/model/tokenizer/testdata/built.json.gz "$shared/data"
 script=prompts.py golden framework/model/embedded/rxnmapper-albert/prompts.jsonl "$shared/data/mol/moses_test.csv.gz"
 script=prompts.py golden framework/model/embedded/molecule/prompts.jsonl "$shared/data/mol/moses_valid.csv.gz"
+script=prompts.py golden framework/model/embedded/sudoku/prompts.jsonl "$shared/data/puzzle/sudoku_valid.csv.gz"
 script=prompts.py golden framework/model/embedded/text/prompts.jsonl
 script=compute.py golden framework/sampling/testdata/compute.json
 own framework/sampling/testdata/golden.py "$shared"
