@@ -37,7 +37,7 @@ func (c *cut) mask(k int) error {
 	c.at, c.from = math.Inf(-1), len(c.score)
 	for i, s := range c.score {
 		if s != s {
-			return fmt.Errorf("the log-probability of position %d is NaN; scores must be numbers", i)
+			return fmt.Errorf("the score of position %d is NaN; scores must be numbers", i)
 		}
 	}
 	if k = min(k, len(c.order)); k <= 0 {
