@@ -81,8 +81,19 @@ func (w world) run(t *rapid.T, name string, options []byte, batch int, requests 
 		Model: try.Denoiser{V: w.v + 1, Logits: w.logits}, Seed: w.seed, Batch: batch, Requests: requests}.Do(t)
 }
 
-// drawOptions draws options from the planner's own schema. Where the planner refuses the combination, it gets its defaults.
+// drawOptions draws options from the planner's own schema. Where the planner refuses the combination it gets another, and
+// its defaults where it goes on refusing.
 func drawOptions(rt *rapid.T, name string) []byte {
+	for range 6 {
+		if raw, ok := drawCombination(rt, name); ok {
+			return raw
+		}
+	}
+	return []byte(`{}`)
+}
+
+// drawCombination draws options and tells whether the planner takes them.
+func drawCombination(rt *rapid.T, name string) (raw []byte, ok bool) {
 	p := planners.All()[name]()
 	d, err := p.Describe(rt.Context())
 	if err != nil {
@@ -124,14 +135,12 @@ func drawOptions(rt *rapid.T, name string) []byte {
 			options[key] = min(max(rapid.SampledFrom([]float64{0, 1e-6, 0.1, 0.5, 0.9, 1, 2, 50}).Draw(rt, key), low), high)
 		}
 	}
-	raw, err := json.Marshal(options)
+	raw, err = json.Marshal(options)
 	if err != nil {
 		rt.Fatal(err)
 	}
-	if _, err := p.Start(rt.Context(), sampling.Run{Options: raw, V: 2}); err != nil {
-		return []byte(`{}`)
-	}
-	return raw
+	_, err = p.Start(rt.Context(), sampling.Run{Options: raw, V: 2})
+	return raw, err == nil
 }
 
 // Every planner that the project has, present or future, with any options that it takes, on any row: it ends within its
