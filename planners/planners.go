@@ -6,8 +6,10 @@ import (
 	"github.com/mdmhost/mdmhost/planners/ancestral"
 	"github.com/mdmhost/mdmhost/planners/confidence"
 	"github.com/mdmhost/mdmhost/planners/density"
+	"github.com/mdmhost/mdmhost/planners/dfm"
 	"github.com/mdmhost/mdmhost/planners/dream"
 	"github.com/mdmhost/mdmhost/planners/eb"
+	"github.com/mdmhost/mdmhost/planners/edit"
 	"github.com/mdmhost/mdmhost/planners/entropy"
 	"github.com/mdmhost/mdmhost/planners/factor"
 	"github.com/mdmhost/mdmhost/planners/halton"
@@ -18,6 +20,7 @@ import (
 	"github.com/mdmhost/mdmhost/planners/p2"
 	"github.com/mdmhost/mdmhost/planners/pcsampler"
 	"github.com/mdmhost/mdmhost/planners/random"
+	"github.com/mdmhost/mdmhost/planners/remdm"
 	"github.com/mdmhost/mdmhost/planners/sequential"
 	"github.com/mdmhost/mdmhost/planners/threshold"
 )
@@ -28,8 +31,10 @@ func All() map[string]func() sampling.Planner {
 		"ancestral":      ancestral.New,
 		"confidence":     confidence.New,
 		"density":        density.New,
+		"dfm":            dfm.New,
 		"dream":          dream.New,
 		"eb":             eb.New,
+		"edit":           edit.New,
 		"entropy":        entropy.New,
 		"factor":         factor.New,
 		"halton":         halton.New,
@@ -40,6 +45,7 @@ func All() map[string]func() sampling.Planner {
 		"p2":             p2.New,
 		"pc_sampler":     pcsampler.New,
 		"random":         random.New,
+		"remdm":          remdm.New,
 		"sequential":     sequential.New,
 		"threshold":      threshold.New,
 	}

@@ -27,6 +27,7 @@ func row(n int, rng *rand.Rand) sampling.Row {
 		}
 	}
 	r := try.Row(tokens, 1, n)
+	r.T, r.S, r.AlphaT, r.AlphaS = 0.5, 0.25, 0.5, 0.75
 	r.Uniform, r.Gumbel, r.Proposal = make([]float64, n), make([]float64, n), make([]int32, n)
 	for _, s := range []*[]float32{&r.P1, &r.P2, &r.Entropy, &r.LogpProposal, &r.LogpCurrent} {
 		*s = make([]float32, n)
@@ -39,7 +40,9 @@ func row(n int, rng *rand.Rand) sampling.Row {
 		r.P2[i] *= r.P1[i]
 		r.Gumbel[i] = -math.Log(-math.Log(rng.Float64()))
 		r.LogpProposal[i], r.LogpCurrent[i] = -r.LogpProposal[i], -r.LogpCurrent[i]
+		r.TopIDs = append(r.TopIDs, int32(rng.IntN(3)))
 	}
+	r.K = 1
 	return r
 }
 
@@ -116,8 +119,9 @@ func TestDescriptions(t *testing.T) {
 		if d.Name != name || d.Kind != sampling.KindPlanner || d.Summary == "" || d.Version == "" {
 			t.Errorf("%s describes itself as %+v", name, d)
 		}
-		adaptive := slices.Contains([]string{"eb", "factor", "hierarchy", "threshold"}, name)
-		if d.CanRemask != (name == "p2") || d.Adaptive != adaptive || d.CanInsert {
+		adaptive := slices.Contains([]string{"eb", "edit", "factor", "hierarchy", "threshold"}, name)
+		revises := slices.Contains([]string{"dfm", "edit", "p2", "remdm"}, name)
+		if d.CanRemask != revises || d.Adaptive != adaptive || d.CanInsert {
 			t.Errorf("%s: wrong abilities: %+v", name, d)
 		}
 		if _, err := make().Start(context.Background(), sampling.Run{Options: []byte(`{"no_such_option":1}`)}); err == nil {
@@ -168,8 +172,9 @@ func TestAllocations(t *testing.T) {
 		}
 		plan()
 		plan()
-		// eb's order is an iterator over a closure, which costs a few small objects a row.
-		if got, most := testing.AllocsPerRun(20, plan), map[string]float64{"eb": 8 * 8}[name]; got > most {
+		// eb's order is an iterator over a closure, which costs a few small objects a row; revisions are a metric, and edits
+		// a list of their own.
+		if got, most := testing.AllocsPerRun(20, plan), map[string]float64{"dfm": 8 * 2, "eb": 8 * 8, "edit": 8 * 8, "remdm": 8 * 2}[name]; got > most {
 			t.Errorf("%s: %v allocations for 8 rows of 256, expected at most %v", name, got, most)
 		}
 	}

@@ -35,6 +35,9 @@ own() { # own SCRIPT ARGUMENTS... : the script writes its files itself, into its
 golden planners/count/testdata/counts.json "$MDM_REFERENCE"
 golden planners/testdata/golden.json.gz "$MDM_REFERENCE"
 golden planners/eb/testdata/golden.json "$MDM_REFERENCE"
+for planner in dfm edit remdm; do
+    golden planners/$planner/testdata/golden.json.gz "$MDM_REFERENCE"
+done
 golden planners/p2/testdata/golden.json.gz "$MDM_REFERENCE"
 golden framework/model/tokenizer/testdata/golden.json.gz \
     ../../embedded/rxnmapper-albert/tokenizer.json "$shared/data/mol/moses_test.csv.gz"
