@@ -10,6 +10,7 @@ import (
 	"github.com/mdmhost/mdmhost/configs"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/planners"
+	"github.com/mdmhost/mdmhost/plugins/samplers"
 	"github.com/mdmhost/mdmhost/plugins/trainers"
 )
 
@@ -34,6 +35,12 @@ func TestEveryPresetLoads(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := c.PlannerOptions(d.OptionsSchema); err != nil {
+			t.Errorf("preset %s: %v", name, err)
+		}
+		if d, err = samplers.All()[c.Sampler.Name]().Describe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.SamplerOptions(d.OptionsSchema); err != nil {
 			t.Errorf("preset %s: %v", name, err)
 		}
 		if strings.HasPrefix(name, "train-") {

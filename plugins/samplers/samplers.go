@@ -3,10 +3,14 @@ package samplers
 
 import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/samplers/gillespie"
 	"github.com/mdmhost/mdmhost/plugins/samplers/masked"
 )
 
 // All returns the constructors by name.
 func All() map[string]func() sampling.Sampler {
-	return map[string]func() sampling.Sampler{"masked": masked.New}
+	return map[string]func() sampling.Sampler{
+		"gillespie": gillespie.New,
+		"masked":    masked.New,
+	}
 }

@@ -1,0 +1,108 @@
+// Package gillespie samples one coordinate at a time: the jump chain of a masked diffusion model (MDM Gillespie, PAPL
+// Algorithm 3) and of path planning (P2 Gillespie, P2 Algorithm 5), whose laws theory speaks of. A pass draws a token for
+// every masked position and one position to change. A masked one takes its token. A written one is masked, and drawn
+// anew from what the model says of the row without it, in a pass of its own.
+package gillespie
+
+import (
+	"context"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/sdk"
+)
+
+// Options of the sampler "gillespie". The defaults are MDM Gillespie, which unmasks as ancestral sampling in the limit of
+// many steps does.
+type Options struct {
+	MaskScore   string `option:"mask_score" default:"uniform" enum:"uniform,denoiser,margin,neg_entropy" help:"G_M, the weight of a masked position: uniform = 1; denoiser = probability of its proposal; margin = p1 - p2; neg_entropy = exp(-H)"`
+	UnmaskScore string `option:"unmask_score" default:"keep" enum:"keep,denoiser,margin,neg_entropy" help:"G_U; the weight of a written position, to be drawn anew, is 1 - G_U: keep = never; denoiser = probability of its token; the others as in mask_score. All but keep need a planner that can remask, such as p2, and more steps than blanks: drawing anew takes two"`
+}
+
+// New returns the sampler. The planner is not asked. The steps of a row are a cap: at the last one the rest opens at once.
+func New() sampling.Sampler {
+	return sdk.NewSampler("gillespie", build, sdk.Needs(sdk.Proposal, sdk.Uniform, sdk.LogpProposal, sdk.LogpCurrent, sdk.P1, sdk.P2, sdk.Entropy),
+		sdk.NeedsFor(needs), sdk.Adaptive(), sdk.Version("1.0.0"),
+		sdk.Summary("one position a step, drawn by weight; written ones may be drawn anew (MDM and P2 Gillespie)"))
+}
+
+func needs(o Options) sampling.Needs {
+	n := sampling.Needs{Uniform: true, Proposal: o.UnmaskScore != "keep",
+		LogpCurrent: o.UnmaskScore == "denoiser"}
+	if o.MaskScore == "denoiser" {
+		n.LogpProposal = sampling.OnModel
+	}
+	for _, kind := range []string{o.MaskScore, o.UnmaskScore} {
+		switch kind {
+		case "margin":
+			n.P1, n.P2 = true, true
+		case "neg_entropy":
+			n.Entropy = sampling.OnModel
+		}
+	}
+	return n
+}
+
+func build(o Options, _ sampling.Run) (sdk.SampleFunc, error) {
+	return func(ctx context.Context, s sampling.Session) error {
+		return drive(ctx, s, &chain{weights: weightsOf(o), anew: map[int]int32{}})
+	}, nil
+}
+
+// drive steps all rows together, and replaces those that are finished.
+func drive(ctx context.Context, s sampling.Session, c *chain) error {
+	var active []sampling.RowState
+	var rows []sampling.Advance
+	var ended []int
+	var decisions []sampling.Decision
+	for {
+		fresh, err := s.Admit(ctx)
+		if err != nil {
+			return err
+		}
+		if active = append(active, fresh...); len(active) == 0 {
+			return nil
+		}
+		rows = rows[:0]
+		for _, r := range active {
+			rows = append(rows, advance(r))
+		}
+		step, err := s.Denoise(ctx, rows)
+		if err != nil {
+			return err
+		}
+		decisions = decisions[:0]
+		for i := range step.Rows {
+			d, err := c.decide(&step.Rows[i])
+			if err != nil {
+				return err
+			}
+			decisions = append(decisions, d)
+		}
+		after, err := s.Apply(ctx, decisions)
+		if err != nil {
+			return err
+		}
+		active, ended = active[:0], ended[:0]
+		for _, r := range after {
+			if r.Done {
+				ended = append(ended, r.Slot)
+			} else {
+				active = append(active, r)
+			}
+		}
+		if len(ended) > 0 {
+			c.forget(ended)
+			if err := s.Emit(ctx, ended); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// advance gives the row the time at which as many blanks are masked on average as are masked now (alpha = 1 - t).
+func advance(r sampling.RowState) sampling.Advance {
+	at := func(masked int) float64 { return min(max(float64(masked)/float64(max(r.Blanks, 1)), 0), 1) }
+	a := sampling.Advance{Slot: r.Slot, T: at(r.Masked), S: at(r.Masked - 1)}
+	a.AlphaT, a.AlphaS = 1-a.T, 1-a.S
+	return a
+}
