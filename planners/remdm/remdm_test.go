@@ -157,6 +157,27 @@ func TestTheProcess(t *testing.T) {
 	}
 }
 
+// With a fixed eta rows are drawn anew side by side in every step: the error falls more slowly than 1/steps, which is why
+// eta should shrink.
+func TestFixedEta(t *testing.T) {
+	j := try.NewJoint(4, 2, 0, 5)
+	gain := func(eta float64) float64 { // by four times the steps
+		far := [2]float64{}
+		for k, steps := range []int{30, 120} {
+			var coins []try.Coin
+			for i := range steps {
+				coins = append(coins, coin(t, fmt.Sprintf(`{"eta":%v}`, eta), i, steps, float64(i)/float64(steps), float64(i+1)/float64(steps)))
+			}
+			far[k] = try.Distance(j.Process(coins), j.P)
+		}
+		t.Logf("eta %v: distances %.5f from the joint", eta, far)
+		return far[0] / far[1]
+	}
+	if fixed, none := gain(0.2), gain(0); none < 3 || fixed > 2.7 {
+		t.Errorf("four times the steps cut the error by %.2f at eta 0.2, by %.2f without", fixed, none)
+	}
+}
+
 // draw returns the distribution of n rows of a whole run.
 func draw(t *testing.T, j try.Joint, options string, steps, n int) []float64 {
 	var requests []sampling.Request
