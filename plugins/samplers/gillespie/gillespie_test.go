@@ -39,6 +39,11 @@ func (m *model) Batch(b, l int) (*sampling.Batch, error) {
 }
 
 func (m *model) Run(context.Context) (*sampling.Statistics, error) {
+	return &m.stats, sampling.Compute(m.logits(), m.v+1, &m.batch, m.head, &m.stats)
+}
+
+// logits returns those of the batch [B, L, V+1], a function of each row.
+func (m *model) logits() []float32 {
 	b, l, width := m.batch.B, m.batch.L, m.v+1
 	logits := make([]float32, b*l*width)
 	for row := range b {
@@ -59,7 +64,7 @@ func (m *model) Run(context.Context) (*sampling.Statistics, error) {
 			z[m.v] = 100 // the mask's own logit must never matter
 		}
 	}
-	return &m.stats, sampling.Compute(logits, width, &m.batch, m.head, &m.stats)
+	return logits
 }
 
 func (m *model) Close() error { return nil }
