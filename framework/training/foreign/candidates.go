@@ -119,7 +119,7 @@ func (r *reader) candidates() ([]*candidate, error) {
 			c.uses = append(c.uses, use{n, i, in})
 			if live[n] && r.reached[in] && r.passes(n, i) && !slices.Contains(out, c) {
 				if t.Type != graph.Float32 {
-					return nil, fail(n, "its weights %q hold %s; expected float32, export the model in float32 and train that", t.Name, t.Type)
+					return nil, fail(n, "its weights %q hold %s; expected float32, or float16 behind a Cast; export the model in float32 and train that", t.Name, t.Type)
 				}
 				out = append(out, c)
 			}

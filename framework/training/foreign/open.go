@@ -25,11 +25,15 @@ func (r *reader) open(m *graph.Model) error {
 		return err
 	}
 	r.tensors, r.edges = map[string]*graph.Tensor{}, map[string]bool{}
+	narrow := narrowTensors(&g)
 	for _, n := range m.Graph.Nodes {
 		if len(n.Outputs) == 0 {
 			return fail(n, "it has no output; the file is damaged, export the model anew")
 		}
 		t, err := hoisted(n)
+		if t == nil && err == nil {
+			t, err = widened(n, narrow)
+		}
 		if err != nil {
 			return err
 		}
@@ -44,6 +48,9 @@ func (r *reader) open(m *graph.Model) error {
 			r.edges[name] = true
 		}
 	}
+	g.Initializers = slices.DeleteFunc(g.Initializers, func(t *graph.Tensor) bool {
+		return narrow[t.Name] != nil && !slices.ContainsFunc(g.Nodes, func(n *graph.Node) bool { return slices.Contains(n.Inputs, t.Name) })
+	})
 	for _, t := range g.Initializers {
 		r.tensors[t.Name], r.edges[t.Name] = t, true
 	}
