@@ -18,6 +18,7 @@ type canvas struct {
 	passAt  int     // steps done before the last pass
 	steps   int
 	nextT   float64
+	goesOn  bool // with nothing masked
 	nfe     int
 	revised int
 	stepMap []int32   // [L]

@@ -32,6 +32,7 @@ type Decision struct {
 	ActedAs int
 	NextT   float64 // 0, or the time at which the row goes on
 	Done    bool    // the row is finished, even with masks left
+	GoOn    bool    // the row is not finished even with no mask left, while it has steps: it may be revised
 	Metrics map[string]float64
 }
 

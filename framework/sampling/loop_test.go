@@ -235,6 +235,35 @@ func TestActedAs(t *testing.T) {
 	}
 }
 
+// A planner may keep a full row going, up to the row's steps: what it masks again opens anew.
+func TestGoOn(t *testing.T) {
+	for until, want := range map[int]int{0: 1, 1: 2, 4: 5, 99: 6} { // forwards of a row with six steps
+		revise := func(r *sampling.Row, d *sampling.Decision) {
+			d.GoOn = r.Step < until
+			for i, f := range r.Flags {
+				switch {
+				case f&sampling.Masked != 0:
+					d.Open = append(d.Open, int32(i))
+				case r.Step == 2 && f == 0:
+					d.Remask = append(d.Remask, int32(i))
+				}
+			}
+		}
+		d := &goDenoiser{v: 4, logits: hashLogits(4)}
+		res, _, err := run{denoiser: d, plan: revise, canRemask: true, requests: []sampling.Request{{Tokens: []int32{3, 0, 3}, Steps: 6}}}.do(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		revised := 0
+		if until > 1 {
+			revised = 2
+		}
+		if r := res[0]; r.NFE != want || r.Revised != revised || r.Finish != sampling.FinishComplete || slices.Contains(r.Tokens, 3) {
+			t.Errorf("goes on until step %d: %d forwards, %d revisions, %s, tokens %v; want %d, %d, complete", until, r.NFE, r.Revised, r.Finish, r.Tokens, want, revised)
+		}
+	}
+}
+
 // One row's NaN logits end that row alone.
 func TestFaultyRowEndsAlone(t *testing.T) {
 	inner := hashLogits(4)
@@ -274,6 +303,7 @@ func TestViolations(t *testing.T) {
 		{"insert", "inserts or deletes", func(_ *sampling.Row, d *sampling.Decision) { d.Insert = []sampling.Insertion{{Gap: 0, Count: 1}} }},
 		{"time", "asks for next_t NaN", func(_ *sampling.Row, d *sampling.Decision) { d.NextT = nan }},
 		{"metric", `reports metric "loss" as NaN`, func(_ *sampling.Row, d *sampling.Decision) { d.Metrics = map[string]float64{"loss": nan} }},
+		{"end", "asks to finish the row and to go on", func(_ *sampling.Row, d *sampling.Decision) { d.Done, d.GoOn = true, true }},
 		{"acted", "acted as step 99, but the row is at step 0 of 2", func(_ *sampling.Row, d *sampling.Decision) { d.ActedAs = 99 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 		if c.finish != "" {
 			continue
 		}
-		if c.masked == 0 {
+		if c.masked == 0 && !c.goesOn {
 			c.finish = FinishComplete
 			continue
 		}
@@ -284,9 +284,9 @@ func (l *Loop) applyRow(row *Row, d *Decision) error {
 		}
 	}
 	c.step++
-	c.nextT = d.NextT
+	c.nextT, c.goesOn = d.NextT, d.GoOn && c.step < c.steps
 	l.accounts.Steps++
-	if c.masked == 0 && c.finish == "" {
+	if c.masked == 0 && c.finish == "" && !c.goesOn {
 		c.finish = FinishComplete
 	}
 	if d.Done && c.finish == "" {

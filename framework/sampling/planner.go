@@ -109,8 +109,9 @@ type Session interface {
 	// slot in use means that the run is over.
 	Admit(ctx context.Context) ([]RowState, error)
 	// Advance runs one forward pass over the rows, has the planner decide, applies and returns the rows after the step.
-	// Statistics stay in the host. Rows with nothing to open run no forward pass. Where all rows look ahead, it takes
-	// further steps until one is done, has no time ahead any more, or its planner asked for another time.
+	// Statistics stay in the host. Rows with nothing to open run no forward pass, unless their planner asked to go on.
+	// Where all rows look ahead, it takes further steps until one is done, has no time ahead any more, or its planner
+	// asked for another time.
 	Advance(ctx context.Context, rows []Advance) ([]RowState, error)
 	// Denoise runs one forward pass and returns the statistics that the sampler declared in Start.
 	Denoise(ctx context.Context, rows []Advance) (*Step, error)

@@ -86,6 +86,9 @@ func (r *rules) check(row *Row, d *Decision) error {
 	if math.IsNaN(d.NextT) || d.NextT < 0 || d.NextT > 1 {
 		return fmt.Errorf("asks for next_t %v, but times lie in 0 to 1", d.NextT)
 	}
+	if d.Done && d.GoOn {
+		return fmt.Errorf("asks to finish the row and to go on with it")
+	}
 	for k, v := range d.Metrics {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return fmt.Errorf("reports metric %q as %v; report finite numbers", k, v)

@@ -69,6 +69,13 @@ func (d Decision) Done() Decision {
 	return d
 }
 
+// GoOn keeps a row whose last mask is opened: it is not finished before its last step, as long as every decision says so.
+// For planners that revise full rows.
+func (d Decision) GoOn() Decision {
+	d.d.GoOn = true
+	return d
+}
+
 // Metric records a number for traces; the name is the planner's own.
 func (d Decision) Metric(name string, value float64) Decision {
 	m := make(map[string]float64, len(d.d.Metrics)+1)

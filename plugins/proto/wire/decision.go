@@ -19,7 +19,7 @@ func DecisionsToProto(ds []sampling.Decision) []*pb.Decision {
 		for _, in := range d.Insert {
 			m.InsertGap, m.InsertCount = append(m.InsertGap, in.Gap), append(m.InsertCount, in.Count)
 		}
-		m.Fill, m.ActedAs, m.NextT, m.Done, m.Metrics = pb.Fill(d.Fill), int32(d.ActedAs), d.NextT, d.Done, d.Metrics
+		m.Fill, m.ActedAs, m.NextT, m.Done, m.GoOn, m.Metrics = pb.Fill(d.Fill), int32(d.ActedAs), d.NextT, d.Done, d.GoOn, d.Metrics
 		out[i] = m
 	}
 	return out
@@ -81,6 +81,7 @@ func decisionFromProto(m *pb.Decision, d *sampling.Decision) *sampling.Error {
 	for i, g := range m.GetInsertGap() {
 		d.Insert = append(d.Insert, sampling.Insertion{Gap: g, Count: m.InsertCount[i]})
 	}
-	d.Fill, d.ActedAs, d.NextT, d.Done, d.Metrics = sampling.Fill(m.GetFill()), int(m.GetActedAs()), m.GetNextT(), m.GetDone(), m.GetMetrics()
+	d.Fill, d.ActedAs, d.NextT, d.Done, d.GoOn = sampling.Fill(m.GetFill()), int(m.GetActedAs()), m.GetNextT(), m.GetDone(), m.GetGoOn()
+	d.Metrics = m.GetMetrics()
 	return nil
 }

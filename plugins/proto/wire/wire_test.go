@@ -197,7 +197,7 @@ func FuzzStep(f *testing.F) {
 func FuzzDecision(f *testing.F) {
 	raw, err := proto.Marshal(&pb.PlanReply{Decisions: []*pb.Decision{{
 		Open: []int32{1, 2}, OverwritePosition: []int32{3}, OverwriteToken: []int32{4}, Remask: []int32{5}, Delete: []int32{6}, InsertGap: []int32{7}, InsertCount: []int32{8},
-		Fill: pb.Fill_FILL_DRAW, ActedAs: 9, NextT: .5, Done: true, Metrics: map[string]float64{"a": 1},
+		Fill: pb.Fill_FILL_DRAW, ActedAs: 9, NextT: .5, Done: true, GoOn: true, Metrics: map[string]float64{"a": 1},
 	}}})
 	if err != nil {
 		f.Fatal(err)

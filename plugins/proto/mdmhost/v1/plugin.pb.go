@@ -1291,6 +1291,7 @@ type Decision struct {
 	NextT             float64                `protobuf:"fixed64,10,opt,name=next_t,json=nextT,proto3" json:"next_t,omitempty"`     // 0, or the time at which the row goes on
 	Done              bool                   `protobuf:"varint,11,opt,name=done,proto3" json:"done,omitempty"`
 	Metrics           map[string]float64     `protobuf:"bytes,12,rep,name=metrics,proto3" json:"metrics,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"`
+	GoOn              bool                   `protobuf:"varint,13,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"` // the row is not finished even with no mask left, while it has steps
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1407,6 +1408,13 @@ func (x *Decision) GetMetrics() map[string]float64 {
 		return x.Metrics
 	}
 	return nil
+}
+
+func (x *Decision) GetGoOn() bool {
+	if x != nil {
+		return x.GoOn
+	}
+	return false
 }
 
 type PlanReply struct {
@@ -2852,7 +2860,7 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\x06offset\x18\x03 \x03(\x03R\x06offset\x12\x14\n" +
 	"\x05bytes\x18\x04 \x01(\fR\x05bytes\"3\n" +
 	"\vPlanRequest\x12$\n" +
-	"\x04step\x18\x01 \x01(\v2\x10.mdmhost.v1.StepR\x04step\"\xcd\x03\n" +
+	"\x04step\x18\x01 \x01(\v2\x10.mdmhost.v1.StepR\x04step\"\xe2\x03\n" +
 	"\bDecision\x12\x12\n" +
 	"\x04open\x18\x01 \x03(\x05R\x04open\x12-\n" +
 	"\x12overwrite_position\x18\x02 \x03(\x05R\x11overwritePosition\x12'\n" +
@@ -2867,7 +2875,8 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\x06next_t\x18\n" +
 	" \x01(\x01R\x05nextT\x12\x12\n" +
 	"\x04done\x18\v \x01(\bR\x04done\x12;\n" +
-	"\ametrics\x18\f \x03(\v2!.mdmhost.v1.Decision.MetricsEntryR\ametrics\x1a:\n" +
+	"\ametrics\x18\f \x03(\v2!.mdmhost.v1.Decision.MetricsEntryR\ametrics\x12\x13\n" +
+	"\x05go_on\x18\r \x01(\bR\x04goOn\x1a:\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"?\n" +
