@@ -2,9 +2,7 @@
 // in a step of dt at mask fraction t masked positions open with probability a dt/t and written ones are masked again with
 // probability b dt/(1-t), where b = 10 (t (1-t))^(1/4) and a = 1 + b. What is opened beyond the flow is masked again, so
 // the mean mask fraction falls by dt. The planner chooses its own times: steps are shorter near both ends, where the
-// probabilities would exceed 1.
-//
-// A row without blanks is finished, also before its last step.
+// probabilities would exceed 1. A row without blanks goes on until its last step.
 package dfm
 
 import (
@@ -57,7 +55,7 @@ func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
 		}
 		m := within(r.T, n, r.Steps-r.Step)
 		again := r.Written().Where(func(i int) bool { return r.Uniform[i] < m.remask })
-		d := r.Open(r.Eligible().Where(func(i int) bool { return r.Uniform[i] < m.open })).Remask(again).NextT(r.T - m.dt)
+		d := r.Open(r.Eligible().Where(func(i int) bool { return r.Uniform[i] < m.open })).Remask(again).NextT(r.T - m.dt).GoOn()
 		if again.Len() > 0 {
 			d = d.Metric("remasked", float64(again.Len()))
 		}

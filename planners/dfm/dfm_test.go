@@ -71,7 +71,7 @@ func trajectory(t testing.TB, options string, steps int) (times []float64, coins
 	}
 	for now := 1.0; len(times) == 0 || now > 0; {
 		d := try.Ask(t, p, at(try.Row(append(try.Blank(fine), make([]int32, fine)...), len(times), steps), now, uniform))
-		times, coins = append(times, now), append(coins, try.Coin{Open: float64(len(d.Open)) / fine, Remask: float64(len(d.Remask)) / fine})
+		times, coins = append(times, now), append(coins, try.Coin{Open: float64(len(d.Open)) / fine, Remask: float64(len(d.Remask)) / fine, GoOn: d.GoOn})
 		now = d.NextT
 	}
 	return times, coins

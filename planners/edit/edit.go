@@ -15,7 +15,7 @@ type Options struct {
 	Threshold        float64 `option:"threshold" default:"0.95" min:"0" help:"largest probability from which a blank opens, and the surest blank in any case; SGLang 0.5"`
 	Strict           bool    `option:"strict" default:"false" help:"the probability must exceed the threshold; else it may equal it"`
 	EditingThreshold float64 `option:"editing_threshold" default:"0.9" min:"0" help:"a written token is overwritten by the most probable one where that is another and its probability exceeds this; SGLang 0; 1 = never"`
-	MaxPostSteps     int     `option:"max_post_steps" default:"16" min:"0" help:"further steps that only edit when one blank is left, until nothing changes; it opens last. A row without blanks is finished, so public code, which edits full blocks, differs in this one position. Raise steps too: they are the cap of all"`
+	MaxPostSteps     int     `option:"max_post_steps" default:"16" min:"0" help:"further steps that edit when no blank is left, until nothing changes. Raise steps too: they are the cap of all"`
 }
 
 // New returns the planner "edit". Its steps are only a cap. Its metric "overwritten" counts the edits of a step.
@@ -25,7 +25,7 @@ func New() sampling.Planner {
 }
 
 func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
-	var rows sdk.RowMemory[int] // steps that only edited
+	var rows sdk.RowMemory[int] // steps taken without blanks
 	return func(r sdk.Row) sdk.Decision {
 		if r.K == 0 {
 			return r.Fail(fmt.Errorf("the step has no most probable tokens; expected the statistic topk(1)"))
@@ -42,22 +42,20 @@ func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
 		if open.Len() == 0 {
 			open = eligible.LargestBy(r.P1, 1)
 		}
-		// The last blank waits while there is something to edit; a row that fills up while it waits could not.
-		if left := r.Masked().Len(); open.Len() == left && *post < o.MaxPostSteps && o.EditingThreshold < 1 {
-			switch {
-			case left > 1:
-				open = open.LargestBy(r.P1, left-1)
-			case edits.Len() > 0:
-				open = open.First(0)
-				*post++
-			}
-		}
 		d := r.Open(open)
 		for _, i := range edits.Indices() {
 			d = d.Overwrite(int(i), r.TopIDs[int(i)*r.K])
 		}
 		if edits.Len() > 0 {
 			d = d.Metric("overwritten", float64(edits.Len()))
+		}
+		// A full row goes on until nothing changes.
+		left := r.Masked().Len()
+		if left == 0 {
+			*post++
+		}
+		if *post < o.MaxPostSteps && o.EditingThreshold < 1 && (left > 0 || edits.Len() > 0) {
+			d = d.GoOn()
 		}
 		return d
 	}, nil

@@ -48,7 +48,7 @@ func TestAgainstReference(t *testing.T) {
 	}
 }
 
-// mends is a model that takes every token for a 1 while there are masks beyond the last, and for a 0 afterwards.
+// mends is a model that takes every token for a 1 while there are masks, and for a 0 afterwards.
 func mends(tokens []int64, out []float32) {
 	masks := 0
 	for _, token := range tokens {
@@ -58,7 +58,7 @@ func mends(tokens []int64, out []float32) {
 	}
 	for i := range tokens {
 		out[3*i], out[3*i+1] = 9, 0
-		if masks > 1 {
+		if masks > 0 {
 			out[3*i], out[3*i+1] = 0, 9
 		}
 	}
@@ -73,7 +73,7 @@ func restless(tokens []int64, out []float32) {
 	}
 }
 
-// The last blank waits for edits, for at most max_post_steps.
+// A full row is edited until nothing changes, for at most max_post_steps.
 func TestPostSteps(t *testing.T) {
 	run := func(options string, logits func([]int64, []float32)) sampling.Result {
 		return try.Run{Planner: edit.New, Options: options, SamplerOptions: `{}`, Model: try.Denoiser{V: 3, Logits: logits}, Batch: 1,
@@ -85,10 +85,10 @@ func TestPostSteps(t *testing.T) {
 		nfe, revised  int
 		tokens        []int32
 	}{
-		{"opens five, edits them, opens the last", `{}`, mends, 3, 5, []int32{0, 0, 0, 0, 0, 0}},
+		{"opens all, edits all, finds nothing to change", `{}`, mends, 3, 6, []int32{0, 0, 0, 0, 0, 0}},
 		{"no post steps", `{"max_post_steps":0}`, mends, 1, 0, []int32{1, 1, 1, 1, 1, 1}},
 		{"never edits: threshold alone", `{"editing_threshold":1}`, mends, 1, 0, []int32{1, 1, 1, 1, 1, 1}},
-		{"never content", `{"max_post_steps":4}`, restless, 6, 25, []int32{1, 1, 1, 1, 1, 0}},
+		{"never content", `{"max_post_steps":4}`, restless, 5, 24, []int32{0, 0, 0, 0, 0, 0}},
 	} {
 		got := run(c.options, c.model)
 		if got.NFE != c.nfe || got.Revised != c.revised || !slices.Equal(got.Tokens, c.tokens) || got.Finish != sampling.FinishComplete {

@@ -38,6 +38,17 @@ func (o Options) move(alphaT, alphaS float64) move {
 	return move{open: (alphaS - (1-sigma)*alphaT) / (1 - alphaT), remask: sigma}
 }
 
+// revises tells whether a step that begins at the mask fraction t, or a later one, may mask anything again.
+func (o Options) revises(t float64) bool {
+	switch o.Strategy {
+	case "forward_backward":
+		return o.TSwitch > 0
+	case "loop":
+		return o.Eta > 0 && t > o.TOff
+	}
+	return o.Eta > 0 && o.TSwitch > 0
+}
+
 // warp is the loop's own noise schedule: alpha rises to alpha_on at t_on, stays until t_off and then goes to 1. Public
 // code takes both ends of a step from the phase in which it begins, so that a step across a bend writes too much or too
 // little; here each end has its own.

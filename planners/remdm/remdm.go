@@ -2,8 +2,7 @@
 // written position is masked again with a probability sigma, and masked ones open with the probability that makes up for
 // it, so that P(written) is alpha_s whatever sigma is. Tokens written early can so be drawn anew with more in sight.
 // Forward-backward steps (Campbell et al. 2022) are the case where as much is masked again as ancestral sampling opened.
-//
-// A row without blanks is finished, also before its last step.
+// A row without blanks goes on as long as a step may mask some of it again.
 package remdm
 
 import (
@@ -21,7 +20,7 @@ type Options struct {
 	TSwitch      float64 `option:"t_switch" default:"1" min:"0" max:"1" help:"remask only at mask fractions below this one (ReMDM-switch); 0 = ancestral; loop has t_on and t_off instead"`
 	TOn          float64 `option:"t_on" default:"0.55" min:"0" max:"1" help:"loop: mask fraction of the grid at which revising begins"`
 	TOff         float64 `option:"t_off" default:"0.05" min:"0" max:"1" help:"loop: mask fraction of the grid at which revising ends"`
-	AlphaOn      float64 `option:"alpha_on" default:"0.9" min:"0" max:"1" help:"loop: fraction written while revising. A row without blanks is finished, so rows of few positions want it lower"`
+	AlphaOn      float64 `option:"alpha_on" default:"0.9" min:"0" max:"1" help:"loop: fraction written while revising."`
 	NoiseRemoval string  `option:"noise_removal" default:"draw" enum:"draw,argmax" help:"the last step masks nothing and opens all that is left: with drawn tokens, or with the most probable ones (public code, with sampler.grid mdlm)"`
 }
 
@@ -78,6 +77,9 @@ func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
 		d := r.Open(open).Remask(again)
 		if again.Len() > 0 {
 			d = d.Metric("remasked", float64(again.Len()))
+		}
+		if o.revises(1 - r.AlphaS) {
+			d = d.GoOn()
 		}
 		return d
 	}, nil

@@ -93,7 +93,7 @@ func coin(t testing.TB, options string, step, steps int, alphaT, alphaS float64)
 		}
 	}
 	d := try.Ask(t, p, r)
-	return try.Coin{Open: float64(len(d.Open)) / fine, Remask: float64(len(d.Remask)) / fine}
+	return try.Coin{Open: float64(len(d.Open)) / fine, Remask: float64(len(d.Remask)) / fine, GoOn: d.GoOn}
 }
 
 // P(written) goes from alpha_t to alpha_s whatever is masked again: the promise of ReMDM. The loop does so on its own

@@ -6,17 +6,20 @@ import (
 )
 
 // Coin is what one step does to every position, independently: a masked one opens with one probability, a written one is
-// masked again with the other.
-type Coin struct{ Open, Remask float64 }
+// masked again with the other. Without masks a row is finished, unless it goes on.
+type Coin struct {
+	Open, Remask float64
+	GoOn         bool
+}
 
 // Process returns the exact distribution over rows [V^L] of a sampler that starts from masks and throws the coins of one
-// step after the other, tokens drawn from the exact denoiser. A row without masks is finished.
+// step after the other, tokens drawn from the exact denoiser.
 func (j Joint) Process(coins []Coin) []float64 {
 	at := map[string]float64{string(slices.Repeat([]byte{byte(j.V)}, j.L)): 1}
-	for _, c := range coins {
+	for k, c := range coins {
 		next := map[string]float64{}
 		for canvas, mass := range at {
-			if !slices.Contains([]byte(canvas), byte(j.V)) {
+			if !slices.Contains([]byte(canvas), byte(j.V)) && (k == 0 || !coins[k-1].GoOn) {
 				next[canvas] += mass
 				continue
 			}
