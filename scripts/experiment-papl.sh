@@ -33,7 +33,7 @@ show() {
     local run=$out/$1-${2#*=}-$3 steps bits planner
     steps=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["trainer"]["steps"])' "$run/model/mdm.json")
     bits=$("$mdmhost" eval --model "$run/model" --trainer md4 --set trainer.estimator=count --valid "$valid" --rows 2000 "${shape[@]}" --seed 7 --format json |
-        "$python" -c 'import json, sys; print(json.load(sys.stdin)["bits_per_token"])')
+        "$python" -c 'import json, sys; print(json.load(sys.stdin)["bound"]["bits_per_token"]["value"])')
     echo "$1 ${2#*=} seed $3: $steps steps, $bits bits per token"
     for planner in confidence p2; do
         "$mdmhost" sample --model "$run/model" --planner "$planner" --prompts "$out/lengths.jsonl" --seed "$3" --format jsonl --out "$run/$planner.jsonl" --overwrite 2>/dev/null
