@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -56,36 +55,16 @@ func (e *InputError) Error() string {
 // [Requests] can tell what else is wrong.
 func ReadQuestions(name string, r io.Reader) ([]Question, error) {
 	var out []Question
-	var problems []string
-	b := bufio.NewReaderSize(r, 1<<16)
-	for number := 1; ; number++ {
-		text, err := b.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if number == 1 {
-			text = bytes.TrimPrefix(text, []byte("\ufeff"))
-		}
-		if len(bytes.TrimSpace(text)) > 0 {
-			place := fmt.Sprintf("%s:%d", name, number)
-			q, bad := readQuestion(text)
-			q.Place, q.Bad = place, bad
-			if bad != nil {
-				problems = append(problems, place+": "+bad.Error())
-			}
-			out = append(out, q)
-		}
-		if err != nil {
-			break
-		}
+	err := EachLine(name, "rows", `{"infill": "..."}`, r, func(place string, text []byte) error {
+		q, bad := readQuestion(text)
+		q.Place, q.Bad = place, bad
+		out = append(out, q)
+		return bad
+	})
+	if bad := (*InputError)(nil); err != nil && !errors.As(err, &bad) {
+		return nil, err
 	}
-	if len(out) == 0 {
-		problems = append(problems, name+`: no rows in it; expected lines such as {"infill": "..."}`)
-	}
-	if len(problems) > 0 {
-		return out, &InputError{name, problems}
-	}
-	return out, nil
+	return out, err
 }
 
 // readQuestion reads one line.

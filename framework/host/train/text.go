@@ -1,8 +1,6 @@
 package train
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,32 +31,14 @@ var textKeys = []string{"text", "prompt", "tokens", "infill", "answer"}
 // lines are skipped. The error is a [results.InputError] that lists every bad line.
 func ReadTexts(name string, r io.Reader) ([]Text, error) {
 	var out []Text
-	var problems []string
-	b := bufio.NewReaderSize(r, 1<<16)
-	for number := 1; ; number++ {
-		line, err := b.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if number == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
-		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			t, bad := readText(line)
-			if t.Place = fmt.Sprintf("%s:%d", name, number); bad != nil {
-				problems = append(problems, t.Place+": "+bad.Error())
-			}
-			out = append(out, t)
-		}
-		if err != nil {
-			break
-		}
-	}
-	if len(out) == 0 {
-		problems = append(problems, name+`: no texts in it; expected lines such as {"text": "..."}`)
-	}
-	if problems != nil {
-		return nil, &results.InputError{Name: name, Problems: problems}
+	err := results.EachLine(name, "texts", `{"text": "..."}`, r, func(place string, line []byte) error {
+		t, bad := readText(line)
+		t.Place = place
+		out = append(out, t)
+		return bad
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
