@@ -37,19 +37,6 @@ func (p *Program) Run(ctx context.Context, feed *Feed) error {
 	return nil
 }
 
-// Undo lets the states that the last run wrote hold what they held before it. It is for a step whose loss turns out to be no
-// number, is called at most once after a run, and cannot bring transients back.
-func (p *Program) Undo() error {
-	if err := p.lock(); err != nil {
-		return err
-	}
-	defer p.device.mu.Unlock()
-	for _, s := range p.written {
-		s.current = (s.current + len(s.buffers) - 1) % len(s.buffers)
-	}
-	return nil
-}
-
 // point puts the tensors of this run into p.in and p.out.
 func (p *Program) point(feed *Feed) error {
 	if feed != nil && feed.program != p {
