@@ -1,14 +1,14 @@
 package graph
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
 
 // A model file ends at 2 GiB, because protobuf does. Initializers of bigger models go to a second file beside it.
@@ -38,9 +38,9 @@ func save(path string, m *Model, limit int64) error {
 	}
 	inside, outside := m.divide(limit, filepath.Base(data))
 	if len(outside) > 0 {
-		err := replace(data, func(w io.Writer) error { return writeData(w, outside) })
+		err := wholefile.Replace(data, func(w io.Writer) error { return writeData(w, outside) })
 		if err == nil {
-			err = syncDir(filepath.Dir(path)) // before the model that needs it
+			err = wholefile.SyncDir(filepath.Dir(path)) // before the model that needs it
 		}
 		if err != nil {
 			return failed(err)
@@ -51,7 +51,7 @@ func save(path string, m *Model, limit int64) error {
 	if len(encoded) > fileLimit {
 		err = fmt.Errorf("%d bytes without the data that can be moved out; expected at most %d, make a smaller model", len(encoded), fileLimit)
 	} else {
-		err = replace(path, func(w io.Writer) error { _, err := w.Write(encoded); return err })
+		err = wholefile.ReplaceBytes(path, encoded)
 	}
 	if err != nil {
 		if len(outside) > 0 {
@@ -64,7 +64,7 @@ func save(path string, m *Model, limit int64) error {
 			_ = os.Remove(old) // nothing reads it any more
 		}
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := wholefile.SyncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("%s: the model is written, its folder is not yet on the disk: %w; write it again", path, err)
 	}
 	return nil
@@ -134,33 +134,4 @@ func writeData(w io.Writer, list []*Tensor) error {
 		at = align(at) + int64(len(t.Raw))
 	}
 	return nil
-}
-
-// replace writes a file beside path, onto the disk, and then into its place.
-func replace(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	if err = errors.Join(write(w), w.Flush()); err == nil {
-		err = errors.Join(f.Chmod(0o644), f.Sync())
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return err
-	}
-	return nil
-}
-
-// syncDir makes renames last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

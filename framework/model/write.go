@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
 
 // WriteDir writes a model directory from its files' contents by path, whole or not at all: under another name beside dir, onto
@@ -58,7 +60,7 @@ func replaceDir(dir string, files map[string][]byte, check func(written string) 
 			return err
 		}
 	}
-	if err := errors.Join(check(tmp), syncDir(tmp)); err != nil {
+	if err := errors.Join(check(tmp), wholefile.SyncDir(tmp)); err != nil {
 		return err
 	}
 	put := os.Rename
@@ -68,7 +70,7 @@ func replaceDir(dir string, files map[string][]byte, check func(written string) 
 	if err := put(tmp, dir); err != nil {
 		return err
 	}
-	return syncDir(parent)
+	return wholefile.SyncDir(parent)
 }
 
 // mayReplace tells whether dir exists, and refuses one that is not ours to remove.
@@ -104,14 +106,5 @@ func writeFile(path string, content []byte) error {
 		return err
 	}
 	_, err = f.Write(content)
-	return errors.Join(err, f.Sync(), f.Close(), syncDir(filepath.Dir(path)))
-}
-
-// syncDir makes what was created and renamed in a directory last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(err, f.Sync(), f.Close(), wholefile.SyncDir(filepath.Dir(path)))
 }

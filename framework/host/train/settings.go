@@ -18,6 +18,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
 	"github.com/mdmhost/mdmhost/framework/training/data"
+	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
 
 // control are the keys of the section train that may change when a run goes on: they do not change what it computes.
@@ -176,17 +177,7 @@ func (s *session) digest() string {
 
 // writeFile writes a small file whole or not at all.
 func writeFile(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := wholefile.ReplaceBytes(path, text); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

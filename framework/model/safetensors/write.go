@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
 
 // Encode writes tensors in their order ([Sort] gives the usual one), with metadata unless that is nil. The data begins at
@@ -95,29 +96,8 @@ func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) 
 // WriteFile writes a file whole or not at all: beside path under another name first, then onto the disk, then into
 // place. A file that stood there stays until then. Arguments are those of [Encode].
 func WriteFile(path string, tensors []Tensor, metadata map[string]string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	err = Encode(f, tensors, metadata)
-	if err == nil {
-		err = errors.Join(f.Chmod(0o644), f.Sync())
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := wholefile.Replace(path, func(w io.Writer) error { return Encode(w, tensors, metadata) }); err != nil {
 		return fmt.Errorf("%s: %w; nothing was changed", path, err)
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes a rename last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return wholefile.SyncDir(filepath.Dir(path))
 }

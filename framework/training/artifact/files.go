@@ -4,12 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/mdmhost/mdmhost/framework/graph"
+	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
 
 // The files of a set.
@@ -54,13 +54,8 @@ func (s *Set) Save(dir string) error {
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		part := path + ".part"
-		err := os.WriteFile(part, text, 0o644)
-		if err == nil {
-			err = os.Rename(part, path)
-		}
-		if err != nil {
-			return errors.Join(fmt.Errorf("artifact %s: %w", path, err), os.Remove(part))
+		if err := wholefile.ReplaceBytes(path, text); err != nil {
+			return fmt.Errorf("artifact %s: %w", path, err)
 		}
 	}
 	return nil

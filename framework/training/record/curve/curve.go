@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -18,6 +16,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 
 	"github.com/mdmhost/mdmhost/framework/training/record"
+	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
 
 // The size of the picture.
@@ -41,16 +40,7 @@ func WriteFile(path string, lines []record.Line, o Options) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	err = errors.Join(render(f, p), f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := wholefile.Replace(path, func(w io.Writer) error { return render(w, p) }); err != nil {
 		return fmt.Errorf("%s: %w; nothing was changed", path, err)
 	}
 	return nil
