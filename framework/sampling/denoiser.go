@@ -18,7 +18,35 @@ type Head struct {
 	Suppress []int32 // ids that are -inf before statistics and draw: the mask id, ids beyond the tokenizer, sampling.suppress_tokens
 	Draw     Draw
 	Filter   bool // some row uses top-k, top-p or min-p
+	Below    bool // top-p keeps only tokens whose own cumulative mass is at most p, and the first (MDLM, ReMDM)
 	Present  bool // written positions need statistics too (planners that remask)
+
+	// Guidance is w of classifier-free guidance, logits = un + (w+1) (cond - un); 0 is off and runs one pass, not two.
+	Guidance float32
+	Edits    Edits
+}
+
+// Edits are changes of the logits before everything else but suppression, in this order. The zero value changes nothing.
+type Edits struct {
+	Bias       []Bias  // constants: penalties of end-of-text tokens and the like
+	Repetition float32 // over tokens written anywhere in the row: positive logits are divided, negative ones multiplied; 0 or 1 is off
+	Left       float32 // penalty_lambda: subtracted from the logit of the token written at the position before
+	Credit     Credit
+}
+
+// Bias is added to the logit of a token everywhere.
+type Bias struct {
+	Token int32
+	Value float32
+}
+
+// Credit is that of CreditDecoding, per row, position and token: at every pass M <- Beta M, then M[argmax] += p1^Gamma at
+// masked positions, then logits += Alpha ln(1 + M). Alpha 0 is off. A row that is fresh in its slot begins with M = 0.
+type Credit struct{ Alpha, Gamma, Beta float32 }
+
+// None tells whether the logits stay as they are.
+func (e *Edits) None() bool {
+	return len(e.Bias) == 0 && (e.Repetition == 0 || e.Repetition == 1) && e.Left == 0 && e.Credit.Alpha == 0
 }
 
 // Params are the draw's settings of one row. Order of application: temperature, top-k, top-p, min-p.
@@ -41,6 +69,8 @@ type Batch struct {
 	Fresh     []uint8   // [B] 1 = the row is new in its slot, whose memory is forgotten
 	Uniform   []float64 // [B, L] the draw's noise, in (0, 1); not read at temperature 0
 	Gumbel    []float64 // [B, L, V] with DrawGumbel, else nil
+
+	Unconditional []int64 // [B, L] with Head.Guidance: the tokens of the pass that does not see the prompt; else nil
 }
 
 // Fault marks a proposal that could not be made.
@@ -64,7 +94,10 @@ type Statistics struct {
 	TopIDs       []int32   // [B, L, K]
 	TopLogp      []float32 // [B, L, K]
 	VocabDot     []float32 // [C, B, L]
-	Logits       []float32 // [B, L, V], in the memory given by Options of the runtime when it crosses to a plugin
+
+	LogpLeaveOneOut []float32 // [B, L] log-probability of the held token where the position cannot see itself; 0 at masked positions
+
+	Logits []float32 // [B, L, V], in the memory given by Options of the runtime when it crosses to a plugin
 }
 
 // Denoiser is a loaded model: the one narrow interface of every runtime. It is used by one goroutine at a time, except

@@ -29,7 +29,7 @@ func (o On) String() string {
 // needs and nothing else. Tokens and the masked, fixed and eligible bits are always there.
 type Needs struct {
 	Proposal        bool        // the host's draw at every free position, written ones included
-	LogpProposal    On          // log-probability of the proposal: OnModel or OnTempered
+	LogpProposal    On          // log-probability of the proposal: OnModel, OnTempered or OnSampling
 	P1, P2          bool        // the two largest probabilities of the model
 	Entropy         On          // in nats: OnModel or OnSampling
 	LogpCurrent     bool        // log-probability, now, of the token that a written position holds; 0 at masked positions

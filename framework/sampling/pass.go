@@ -182,7 +182,7 @@ func (l *Loop) lay(needs *Needs) {
 			continue
 		}
 		lo, hi := i*length+c.lo, i*length+c.hi
-		r := Row{Index: c.request.Index, Slot: a.Slot, Offset: c.lo, Blanks: c.blanks, Step: c.step, Steps: c.steps,
+		r := Row{Index: c.request.Index, Slot: a.Slot, Offset: c.lo, Length: len(c.tokens), Blanks: c.blanks, Step: c.step, Steps: c.steps,
 			T: a.T, S: a.S, AlphaT: a.AlphaT, AlphaS: a.AlphaS, Token: c.tokens[c.lo:c.hi], Flags: c.flags[c.lo:c.hi],
 			Proposal: st.Proposal[lo:hi]}
 		part := func(is bool, s []float32) []float32 {

@@ -98,6 +98,11 @@ type Advance struct {
 	// Ahead are the times at which further steps end, in order: the one after this goes from S to Ahead[0]. With them
 	// the host goes on by itself, so that a step costs the sampler no call.
 	Ahead []Time
+	// Trial are tokens, by position of the whole row, that the pass of a Denoise finds written beside those of the row, whose
+	// canvas stays as it is. With trials a slot may be named several times in one Denoise, so that candidates are weighed
+	// side by side. Such a Denoise is for reading alone: the Plan or Apply that follows belongs to the Denoise before it, and
+	// may write tokens (Overwrite) but not open proposals, which are gone.
+	Trial []Write
 }
 
 // Time is a point of the trajectory.

@@ -23,7 +23,9 @@ type Row struct {
 	Index  int64 // the row's number in the run, which keys its random streams
 	Slot   int   // where the row lives in the batch; reused when a row is finished
 	Offset int   // first position of the window in the whole row
-	Blanks int   // positions that were blank when the row started: the N of every count schedule
+	Length int   // positions of the whole row
+	Blanks int   // positions of the window that were blank when it was first reached: the N of every count schedule
+	Behind int   // positions behind the window that are still masked: those of later blocks
 
 	Step, Steps    int     // step index from 0, and the row's number of steps (a cap for adaptive planners)
 	T, S           float64 // time before and after this step, running 1 -> 0
@@ -39,8 +41,11 @@ type Row struct {
 	LogpCurrent  []float32 // [n]
 	KLPrev       []float32 // [n] nats; +Inf in a row's first step
 	PlannerScore []float32 // [n]
-	Uniform      []float64 // [n] in (0, 1)
-	Gumbel       []float64 // [n]
+
+	LogpLeaveOneOut []float32 // [n]
+
+	Uniform []float64 // [n] in (0, 1)
+	Gumbel  []float64 // [n]
 
 	K        int       // candidates per position
 	TopIDs   []int32   // [n, K]

@@ -82,6 +82,29 @@ type Sampling struct {
 	MinP           float64 `koanf:"min_p"`
 	SuppressTokens []int32 `koanf:"suppress_tokens"`
 	Draw           string  `koanf:"draw"`
+	TopPRule       string  `koanf:"top_p_rule"`
+
+	CFGScale      float64 `koanf:"cfg_scale"`
+	CFGKeepTokens []int32 `koanf:"cfg_keep_tokens"`
+
+	RepetitionPenalty   float64 `koanf:"repetition_penalty"`
+	PenaltyLambda       float64 `koanf:"penalty_lambda"`
+	EOSPenalty          float64 `koanf:"eos_penalty"`
+	LogitsEOSInf        bool    `koanf:"logits_eos_inf"`
+	ConfidenceEOSEOTInf bool    `koanf:"confidence_eos_eot_inf"`
+	BeginSuppressTokens []int32 `koanf:"begin_suppress_tokens"`
+	CreditAlpha         float64 `koanf:"credit_alpha"`
+	CreditGamma         float64 `koanf:"credit_gamma"`
+	CreditBeta          float64 `koanf:"credit_beta"`
+
+	BlockLength int    `koanf:"block_length"`
+	BlockAlign  string `koanf:"block_align"`
+
+	Stop         []string `koanf:"stop"`
+	EOSEarlyStop bool     `koanf:"eos_early_stop"`
+	StopAt       string   `koanf:"stop_at"`
+	MaxNFE       int      `koanf:"max_nfe"`
+	PadTo        int      `koanf:"pad_to"`
 }
 
 // Origin returns where the value of a key came from.

@@ -76,6 +76,11 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 		"sampling.suppress_tokens": "[3, 4]", "sampling.draw": "gumbel", "num": "2", "batch": "3", "steps": "4", "length": "5",
 		"seed": "18446744073709551615", "prompt": "p", "format": "jsonl", "details": "true", "out": "o", "overwrite": "true",
 		"trace": "t", "watch": "true", "infill": "", "prompts": "",
+		"sampling.top_p_rule": "below", "sampling.cfg_scale": "1.5", "sampling.cfg_keep_tokens": "[1]", "sampling.repetition_penalty": "1.2",
+		"sampling.penalty_lambda": "2", "sampling.eos_penalty": "3", "sampling.logits_eos_inf": "true", "sampling.confidence_eos_eot_inf": "true",
+		"sampling.begin_suppress_tokens": "[2]", "sampling.credit_alpha": "0.7", "sampling.credit_gamma": "0.3", "sampling.credit_beta": "0.9",
+		"sampling.block_length": "32", "sampling.block_align": "absolute", "sampling.stop": `["a:b", "c"]`, "sampling.eos_early_stop": "true",
+		"sampling.stop_at": "end", "sampling.max_nfe": "9", "sampling.pad_to": "64",
 	}
 	var flags []config.Assignment
 	for _, k := range config.Keys {
@@ -93,11 +98,14 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 		Model: "m", Runtime: config.Runtime{Kind: "onnx", Provider: "auto", Threads: 2, Device: 1, Library: "lib", Head: "go",
 			LibraryDirs: []string{"/a", "/b"}, Optimize: "off", Warmup: true,
 			SessionConfig: map[string]string{"session.intra_op.allow_spinning": "1"}},
-		Plugins:  config.Plugins{StartTimeout: 1.5, CallTimeout: 2, Log: "info"},
-		Planner:  config.Part{Name: "eb", Options: map[string]any{"gamma": config.Text("0.2")}},
-		Sampler:  config.Part{Name: "other"},
-		Sampling: config.Sampling{Temperature: 0.7, TopK: 5, TopP: 0.9, MinP: 0.1, SuppressTokens: []int32{3, 4}, Draw: "gumbel"},
-		Num:      2, Batch: 3, Steps: 4, Length: 5, Seed: &seed, Prompt: "p", Format: "jsonl", Details: true, Out: "o",
+		Plugins: config.Plugins{StartTimeout: 1.5, CallTimeout: 2, Log: "info"},
+		Planner: config.Part{Name: "eb", Options: map[string]any{"gamma": config.Text("0.2")}},
+		Sampler: config.Part{Name: "other"},
+		Sampling: config.Sampling{Temperature: 0.7, TopK: 5, TopP: 0.9, MinP: 0.1, SuppressTokens: []int32{3, 4}, Draw: "gumbel",
+			TopPRule: "below", CFGScale: 1.5, CFGKeepTokens: []int32{1}, RepetitionPenalty: 1.2, PenaltyLambda: 2, EOSPenalty: 3, LogitsEOSInf: true,
+			ConfidenceEOSEOTInf: true, BeginSuppressTokens: []int32{2}, CreditAlpha: 0.7, CreditGamma: 0.3, CreditBeta: 0.9,
+			BlockLength: 32, BlockAlign: "absolute", Stop: []string{"a:b", "c"}, EOSEarlyStop: true, StopAt: "end", MaxNFE: 9, PadTo: 64},
+		Num: 2, Batch: 3, Steps: 4, Length: 5, Seed: &seed, Prompt: "p", Format: "jsonl", Details: true, Out: "o",
 		Overwrite: true, Trace: "t", Watch: true,
 	}
 	for i := range reflect.TypeFor[config.Config]().NumField() {

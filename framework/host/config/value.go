@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -167,6 +168,11 @@ func ints(v any) (any, bool) {
 // texts returns a list; a bare text holds one for each part between colons, as PATH does.
 func texts(v any) (any, bool) {
 	if text, ok := v.(Text); ok {
+		if strings.HasPrefix(strings.TrimSpace(string(text)), "[") { // a JSON list, for texts with a colon
+			var list []string
+			err := json.Unmarshal([]byte(text), &list)
+			return list, err == nil
+		}
 		return slices.DeleteFunc(strings.Split(string(text), ":"), func(s string) bool { return s == "" }), true
 	}
 	list, ok := v.([]any)

@@ -50,12 +50,19 @@ func (s *sessionServer) Admit(ctx context.Context, _ *pb.AdmitRequest) (*pb.RowS
 }
 
 func (s *sessionServer) Advance(ctx context.Context, m *pb.AdvanceRequest) (*pb.RowStates, error) {
-	s.rows = wire.AdvanceFromProto(m, s.rows)
+	var err error
+	if s.rows, err = wire.AdvanceFromProto(m, s.rows); err != nil {
+		return nil, err
+	}
 	return rowsReply(s.hosted.Advance(ctx, s.rows))
 }
 
 func (s *sessionServer) Denoise(ctx context.Context, m *pb.AdvanceRequest) (*pb.Step, error) {
-	s.rows = wire.AdvanceFromProto(m, s.rows)
+	rows, err := wire.AdvanceFromProto(m, s.rows)
+	if err != nil {
+		return nil, err
+	}
+	s.rows = rows
 	step, err := s.hosted.Denoise(ctx, s.rows)
 	if err != nil {
 		return nil, err

@@ -54,6 +54,8 @@ var float32Columns = []column[float32]{
 		func(n *sampling.Needs) bool { return n.KLPrev }, one},
 	{"planner_score", func(r *sampling.Row) *[]float32 { return &r.PlannerScore }, func(s *pb.Step) *[]byte { return &s.PlannerScore },
 		func(n *sampling.Needs) bool { return n.PlannerScore }, one},
+	{"logp_leave_one_out", func(r *sampling.Row) *[]float32 { return &r.LogpLeaveOneOut }, func(s *pb.Step) *[]byte { return &s.LogpLeaveOneOut },
+		func(n *sampling.Needs) bool { return n.LogpLeaveOneOut }, one},
 	{"top_logp", func(r *sampling.Row) *[]float32 { return &r.TopLogp }, func(s *pb.Step) *[]byte { return &s.TopLogp },
 		func(n *sampling.Needs) bool { return n.TopK > 0 }, perTop},
 	{"vocab_dot", func(r *sampling.Row) *[]float32 { return &r.VocabDot }, func(s *pb.Step) *[]byte { return &s.VocabDot },

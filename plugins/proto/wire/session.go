@@ -38,20 +38,29 @@ func AdvanceToProto(rows []sampling.Advance) *pb.AdvanceRequest {
 		for _, at := range r.Ahead {
 			m.Ahead = append(m.Ahead, at.T, at.Alpha)
 		}
+		for _, w := range r.Trial {
+			m.TrialPosition, m.TrialToken = append(m.TrialPosition, w.Position), append(m.TrialToken, w.Token)
+		}
 		out[i] = m
 	}
 	return &pb.AdvanceRequest{Rows: out}
 }
 
-// AdvanceFromProto translates steps back into the memory of out.
-func AdvanceFromProto(m *pb.AdvanceRequest, out []sampling.Advance) []sampling.Advance {
+// AdvanceFromProto translates steps back into the memory of out; trials without a token for each position are refused.
+func AdvanceFromProto(m *pb.AdvanceRequest, out []sampling.Advance) ([]sampling.Advance, error) {
 	out = out[:0]
 	for _, r := range m.GetRows() {
 		a := sampling.Advance{Slot: int(r.GetSlot()), T: r.GetT(), S: r.GetS(), AlphaT: r.GetAlphaT(), AlphaS: r.GetAlphaS()}
 		for at := r.GetAhead(); len(at) >= 2; at = at[2:] {
 			a.Ahead = append(a.Ahead, sampling.Time{T: at[0], Alpha: at[1]})
 		}
+		if p, t := len(r.GetTrialPosition()), len(r.GetTrialToken()); p != t {
+			return nil, violation("slot %d: a trial has %d positions and %d tokens, expected as many", a.Slot, p, t)
+		}
+		for i, p := range r.GetTrialPosition() {
+			a.Trial = append(a.Trial, sampling.Write{Position: p, Token: r.GetTrialToken()[i]})
+		}
 		out = append(out, a)
 	}
-	return out
+	return out, nil
 }

@@ -24,7 +24,7 @@ func (e *Encoder) Encode(step *sampling.Step) (*pb.Step, error) {
 	m := &e.step
 	m.Run = step.Run
 	m.Index, m.Slot, m.Offset, m.N, m.Blanks = m.Index[:0], m.Slot[:0], m.Offset[:0], m.N[:0], m.Blanks[:0]
-	m.Step, m.Steps = m.Step[:0], m.Steps[:0]
+	m.Step, m.Steps, m.Length, m.Behind = m.Step[:0], m.Steps[:0], m.Length[:0], m.Behind[:0]
 	m.T, m.S, m.AlphaT, m.AlphaS = m.T[:0], m.S[:0], m.AlphaT[:0], m.AlphaS[:0]
 	m.K, m.C = int32(e.Needs.TopK), int32(len(e.Needs.VocabDot))
 	for i := range step.Rows {
@@ -32,6 +32,7 @@ func (e *Encoder) Encode(step *sampling.Step) (*pb.Step, error) {
 		m.Index, m.Slot, m.Offset = append(m.Index, r.Index), append(m.Slot, int32(r.Slot)), append(m.Offset, int32(r.Offset))
 		m.N, m.Blanks = append(m.N, int32(len(r.Token))), append(m.Blanks, int32(r.Blanks))
 		m.Step, m.Steps = append(m.Step, int32(r.Step)), append(m.Steps, int32(r.Steps))
+		m.Length, m.Behind = append(m.Length, int32(r.Length)), append(m.Behind, int32(r.Behind))
 		m.T, m.S, m.AlphaT, m.AlphaS = append(m.T, r.T), append(m.S, r.S), append(m.AlphaT, r.AlphaT), append(m.AlphaS, r.AlphaS)
 		if e.Needs.TopK > 0 && r.K > 0 {
 			m.K = int32(r.K)
@@ -73,7 +74,7 @@ func (d *Decoder) Decode(m *pb.Step) (*sampling.Step, error) {
 		len  int
 	}{{"index", len(m.GetIndex())}, {"slot", len(m.GetSlot())}, {"offset", len(m.GetOffset())}, {"blanks", len(m.GetBlanks())},
 		{"step", len(m.GetStep())}, {"steps", len(m.GetSteps())}, {"t", len(m.GetT())}, {"s", len(m.GetS())},
-		{"alpha_t", len(m.GetAlphaT())}, {"alpha_s", len(m.GetAlphaS())}} {
+		{"alpha_t", len(m.GetAlphaT())}, {"alpha_s", len(m.GetAlphaS())}, {"length", len(m.GetLength())}, {"behind", len(m.GetBehind())}} {
 		if list.len != rows {
 			return nil, violation("step: list %s has %d entries, expected %d rows", list.name, list.len, rows)
 		}
@@ -86,7 +87,7 @@ func (d *Decoder) Decode(m *pb.Step) (*sampling.Step, error) {
 	for i := range d.step.Rows {
 		d.step.Rows[i] = sampling.Row{
 			Index: m.Index[i], Slot: int(m.Slot[i]), Offset: int(m.Offset[i]), Blanks: int(m.Blanks[i]), Step: int(m.Step[i]), Steps: int(m.Steps[i]),
-			T: m.T[i], S: m.S[i], AlphaT: m.AlphaT[i], AlphaS: m.AlphaS[i], K: int(m.K),
+			T: m.T[i], S: m.S[i], AlphaT: m.AlphaT[i], AlphaS: m.AlphaS[i], K: int(m.K), Length: int(m.Length[i]), Behind: int(m.Behind[i]),
 		}
 	}
 	if err := errors.Join(

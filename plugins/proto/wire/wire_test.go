@@ -26,10 +26,10 @@ var needs = sampling.Needs{
 func step() *sampling.Step {
 	return &sampling.Step{Run: "r", Rows: []sampling.Row{
 		{
-			Index: 1 << 40, Slot: 2, Offset: 3, Blanks: 4, Step: 5, Steps: 6, T: .75, S: .5, AlphaT: .25, AlphaS: .5,
+			Index: 1 << 40, Slot: 2, Offset: 3, Length: 9, Blanks: 4, Behind: 3, Step: 5, Steps: 6, T: .75, S: .5, AlphaT: .25, AlphaS: .5,
 			Token: []int32{7, 8}, Flags: []sampling.Flags{sampling.Masked, sampling.Fixed}, Proposal: []int32{-1, 2}, LogpProposal: []float32{-1, -2},
 			P1: []float32{.5, .75}, P2: []float32{.25, .125}, Entropy: []float32{1, 2}, LogpCurrent: []float32{0, -3}, KLPrev: []float32{4, 5},
-			PlannerScore: []float32{6, 7}, Uniform: []float64{.1, .2}, Gumbel: []float64{.3, .4}, K: 2, TopIDs: []int32{1, 2, 3, 4}, TopLogp: []float32{5, 6, 7, 8},
+			PlannerScore: []float32{6, 7}, LogpLeaveOneOut: []float32{8, 9}, Uniform: []float64{.1, .2}, Gumbel: []float64{.3, .4}, K: 2, TopIDs: []int32{1, 2, 3, 4}, TopLogp: []float32{5, 6, 7, 8},
 			VocabDot: []float32{9, 10}, V: 3, Logits: []float32{1, 2, 3, 4, 5, 6},
 		},
 		{Index: 9, K: 2, V: 3},
@@ -69,7 +69,7 @@ func TestStep(t *testing.T) {
 	}
 	want := step()
 	last := &got.Rows[1]
-	for _, column := range []*[]float32{&last.LogpProposal, &last.P1, &last.P2, &last.Entropy, &last.LogpCurrent, &last.KLPrev, &last.PlannerScore, &last.TopLogp, &last.VocabDot, &last.Logits} {
+	for _, column := range []*[]float32{&last.LogpProposal, &last.P1, &last.P2, &last.Entropy, &last.LogpCurrent, &last.KLPrev, &last.PlannerScore, &last.LogpLeaveOneOut, &last.TopLogp, &last.VocabDot, &last.Logits} {
 		if len(*column) != 0 {
 			t.Errorf("the empty row has a column of %d entries", len(*column))
 		}

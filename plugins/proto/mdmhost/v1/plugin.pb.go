@@ -890,8 +890,11 @@ type Step struct {
 	InsertionRate   []byte  `protobuf:"bytes,32,opt,name=insertion_rate,json=insertionRate,proto3" json:"insertion_rate,omitempty"`           // float32 [n + 1] per row: the gap before each position and the one after the last
 	FrozenGap       []byte  `protobuf:"bytes,33,opt,name=frozen_gap,json=frozenGap,proto3" json:"frozen_gap,omitempty"`                       // uint8 [n + 1] per row
 	Logits          *Logits `protobuf:"bytes,34,opt,name=logits,proto3" json:"logits,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// One entry per row.
+	Length        []int32 `protobuf:"varint,35,rep,packed,name=length,proto3" json:"length,omitempty"` // positions of the whole row
+	Behind        []int32 `protobuf:"varint,36,rep,packed,name=behind,proto3" json:"behind,omitempty"` // positions behind the window that are still masked
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Step) Reset() {
@@ -1158,6 +1161,20 @@ func (x *Step) GetFrozenGap() []byte {
 func (x *Step) GetLogits() *Logits {
 	if x != nil {
 		return x.Logits
+	}
+	return nil
+}
+
+func (x *Step) GetLength() []int32 {
+	if x != nil {
+		return x.Length
+	}
+	return nil
+}
+
+func (x *Step) GetBehind() []int32 {
+	if x != nil {
+		return x.Behind
 	}
 	return nil
 }
@@ -1702,7 +1719,9 @@ type Advance struct {
 	S             float64                `protobuf:"fixed64,3,opt,name=s,proto3" json:"s,omitempty"`
 	AlphaT        float64                `protobuf:"fixed64,4,opt,name=alpha_t,json=alphaT,proto3" json:"alpha_t,omitempty"`
 	AlphaS        float64                `protobuf:"fixed64,5,opt,name=alpha_s,json=alphaS,proto3" json:"alpha_s,omitempty"`
-	Ahead         []float64              `protobuf:"fixed64,6,rep,packed,name=ahead,proto3" json:"ahead,omitempty"` // (t, alpha) at the end of each further step; with them the host goes on by itself
+	Ahead         []float64              `protobuf:"fixed64,6,rep,packed,name=ahead,proto3" json:"ahead,omitempty"`                                     // (t, alpha) at the end of each further step; with them the host goes on by itself
+	TrialPosition []int32                `protobuf:"varint,7,rep,packed,name=trial_position,json=trialPosition,proto3" json:"trial_position,omitempty"` // of the row: tokens that the pass finds written beside the row's own
+	TrialToken    []int32                `protobuf:"varint,8,rep,packed,name=trial_token,json=trialToken,proto3" json:"trial_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1775,6 +1794,20 @@ func (x *Advance) GetAlphaS() float64 {
 func (x *Advance) GetAhead() []float64 {
 	if x != nil {
 		return x.Ahead
+	}
+	return nil
+}
+
+func (x *Advance) GetTrialPosition() []int32 {
+	if x != nil {
+		return x.TrialPosition
+	}
+	return nil
+}
+
+func (x *Advance) GetTrialToken() []int32 {
+	if x != nil {
+		return x.TrialToken
 	}
 	return nil
 }
@@ -2815,7 +2848,7 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"EndRequest\"\n" +
 	"\n" +
-	"\bEndReply\"\xdf\x06\n" +
+	"\bEndReply\"\x8f\a\n" +
 	"\x04Step\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x14\n" +
 	"\x05index\x18\x02 \x03(\x03R\x05index\x12\x12\n" +
@@ -2853,7 +2886,9 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\x0einsertion_rate\x18  \x01(\fR\rinsertionRate\x12\x1d\n" +
 	"\n" +
 	"frozen_gap\x18! \x01(\fR\tfrozenGap\x12*\n" +
-	"\x06logits\x18\" \x01(\v2\x12.mdmhost.v1.LogitsR\x06logits\"g\n" +
+	"\x06logits\x18\" \x01(\v2\x12.mdmhost.v1.LogitsR\x06logits\x12\x16\n" +
+	"\x06length\x18# \x03(\x05R\x06length\x12\x16\n" +
+	"\x06behind\x18$ \x03(\x05R\x06behind\"g\n" +
 	"\x06Logits\x12\f\n" +
 	"\x01v\x18\x01 \x01(\x05R\x01v\x12!\n" +
 	"\fshared_bytes\x18\x02 \x01(\x03R\vsharedBytes\x12\x16\n" +
@@ -2896,14 +2931,17 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\x04done\x18\b \x01(\bR\x04done\x12\x15\n" +
 	"\x06next_t\x18\t \x01(\x01R\x05nextT\"5\n" +
 	"\tRowStates\x12(\n" +
-	"\x04rows\x18\x01 \x03(\v2\x14.mdmhost.v1.RowStateR\x04rows\"\x81\x01\n" +
+	"\x04rows\x18\x01 \x03(\v2\x14.mdmhost.v1.RowStateR\x04rows\"\xc9\x01\n" +
 	"\aAdvance\x12\x12\n" +
 	"\x04slot\x18\x01 \x01(\x05R\x04slot\x12\f\n" +
 	"\x01t\x18\x02 \x01(\x01R\x01t\x12\f\n" +
 	"\x01s\x18\x03 \x01(\x01R\x01s\x12\x17\n" +
 	"\aalpha_t\x18\x04 \x01(\x01R\x06alphaT\x12\x17\n" +
 	"\aalpha_s\x18\x05 \x01(\x01R\x06alphaS\x12\x14\n" +
-	"\x05ahead\x18\x06 \x03(\x01R\x05ahead\"\x0e\n" +
+	"\x05ahead\x18\x06 \x03(\x01R\x05ahead\x12%\n" +
+	"\x0etrial_position\x18\a \x03(\x05R\rtrialPosition\x12\x1f\n" +
+	"\vtrial_token\x18\b \x03(\x05R\n" +
+	"trialToken\"\x0e\n" +
 	"\fAdmitRequest\"9\n" +
 	"\x0eAdvanceRequest\x12'\n" +
 	"\x04rows\x18\x01 \x03(\v2\x13.mdmhost.v1.AdvanceR\x04rows\"\x14\n" +
