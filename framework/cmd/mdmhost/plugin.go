@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -76,13 +77,42 @@ func newPluginList() *cobra.Command {
 		if *asJSON {
 			return printJSON(c, all)
 		}
-		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 8, 2, ' ', 0)
-		for _, p := range all {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", p.Kind, printable(p.Name), printable(p.Summary))
-		}
-		return w.Flush()
+		return printFamilies(c.OutOrStdout(), all)
 	}
 	return c
+}
+
+// families are what plugins do, in the order of the list; a plugin belongs to the first that it fits.
+var families = []struct {
+	title string
+	kind  sampling.Kind
+	fits  func(plugin) bool
+}{
+	{"planners that open as many blanks a step as a schedule says", sampling.KindPlanner, func(p plugin) bool { return !p.CanRemask && !p.Adaptive }},
+	{"planners that open as many blanks a step as the model is sure of", sampling.KindPlanner, func(p plugin) bool { return !p.CanRemask }},
+	{"planners that also revise what is written", sampling.KindPlanner, func(plugin) bool { return true }},
+	{"samplers", sampling.KindSampler, func(plugin) bool { return true }},
+	{"trainers", sampling.KindTrainer, func(plugin) bool { return true }},
+}
+
+// printFamilies lists plugins under what they do, with the names of all in one column.
+func printFamilies(out io.Writer, left []plugin) error {
+	width := 0
+	for _, p := range left {
+		width = max(width, len(printable(p.Name)))
+	}
+	for _, f := range families {
+		fmt.Fprintf(out, "%s\n", f.title)
+		left = slices.DeleteFunc(left, func(p plugin) bool {
+			if p.Kind != f.kind || !f.fits(p) {
+				return false
+			}
+			fmt.Fprintf(out, "  %-*s  %s\n", width, printable(p.Name), printable(p.Summary))
+			return true
+		})
+	}
+	_, err := fmt.Fprintln(out, "`mdmhost plugin info NAME` says what one needs and can be told; docs/planners.md which to take when.")
+	return err
 }
 
 func newPluginInfo() *cobra.Command {
