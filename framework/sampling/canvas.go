@@ -26,6 +26,7 @@ type canvas struct {
 	started time.Time
 	finish  Finish // "" while the row is on its way
 	err     error
+	tried   error // why a trial's logits could not be used: the row ends with its step
 }
 
 // newCanvas checks a request against the vocabulary and sets the row up.

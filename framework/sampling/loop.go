@@ -47,6 +47,7 @@ type Loop struct {
 	waiting  *Request // the next row, when it does not fit beside the present ones
 	ended    bool
 	pass     pass
+	trials   trials
 	accounts Accounts
 	began    time.Time
 }
@@ -195,6 +196,9 @@ func (l *Loop) Advance(ctx context.Context, rows []Advance) ([]RowState, error) 
 	if err := l.checkTimes(rows); err != nil {
 		return nil, err
 	}
+	if anyTrial(rows) {
+		return nil, l.misuse("advances with a trial, which changes nothing", "try tokens with Denoise")
+	}
 	for more := true; more; {
 		if err := l.denoise(ctx, rows, &l.PlannerNeeds); err != nil {
 			return nil, err
@@ -238,6 +242,9 @@ func (l *Loop) Denoise(ctx context.Context, rows []Advance) (*Step, error) {
 	defer l.mu.Unlock()
 	if err := l.checkTimes(rows); err != nil {
 		return nil, err
+	}
+	if anyTrial(rows) {
+		return l.try(ctx, rows)
 	}
 	l.pass.open = false
 	if err := l.denoise(ctx, rows, &l.SamplerNeeds); err != nil {

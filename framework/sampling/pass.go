@@ -286,6 +286,9 @@ func (l *Loop) applyRow(row *Row, d *Decision) error {
 	c.step++
 	c.nextT, c.goesOn = d.NextT, d.GoOn && c.step < c.steps
 	l.accounts.Steps++
+	if c.tried != nil {
+		c.finish, c.err = FinishError, c.tried
+	}
 	if c.masked == 0 && c.finish == "" && !c.goesOn {
 		c.finish = FinishComplete
 	}

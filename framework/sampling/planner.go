@@ -99,9 +99,11 @@ type Advance struct {
 	// the host goes on by itself, so that a step costs the sampler no call.
 	Ahead []Time
 	// Trial are tokens, by position of the whole row, that the pass of a Denoise finds written beside those of the row, whose
-	// canvas stays as it is. With trials a slot may be named several times in one Denoise, so that candidates are weighed
-	// side by side. Such a Denoise is for reading alone: the Plan or Apply that follows belongs to the Denoise before it, and
-	// may write tokens (Overwrite) but not open proposals, which are gone.
+	// canvas stays as it is. In a Denoise where some row has a trial a slot may be named several times, so that candidates
+	// are weighed side by side; the step has the rows in the order given, in several passes where the batch is too large.
+	// Such a Denoise is for reading alone: the Plan or Apply that follows belongs to the Denoise before it. A row whose
+	// logits cannot be used in a trial is left out of the step, and ends with the Apply that follows. Every trial counts as
+	// one forward pass of its row; it has the row's own noise, and statistics with memory (kl_prev) begin anew.
 	Trial []Write
 }
 

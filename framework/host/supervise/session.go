@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -67,7 +68,9 @@ func (s *sessionServer) Denoise(ctx context.Context, m *pb.AdvanceRequest) (*pb.
 	if err != nil {
 		return nil, err
 	}
-	s.denoise = len(step.Rows)
+	if !slices.ContainsFunc(s.rows, func(a sampling.Advance) bool { return len(a.Trial) > 0 }) { // else decisions still belong to the Denoise before
+		s.denoise = len(step.Rows)
+	}
 	out, err := s.encoder.Encode(step)
 	if err != nil {
 		return nil, err
