@@ -12,6 +12,7 @@ import (
 // LoopConfig is what a run is made of.
 type LoopConfig struct {
 	Denoiser     Denoiser // configured
+	Scorer       Scorer   // the planner's own network, or nil
 	Planner      Planner  // started
 	PlannerName  string   // for messages
 	SamplerName  string   // for messages
@@ -262,6 +263,12 @@ func (l *Loop) Plan(ctx context.Context) ([]Decision, error) {
 		return nil, l.misuse("plans without a pass", passHint)
 	}
 	if len(l.pass.step.Rows) > 0 {
+		if err := l.score(ctx, &l.PlannerNeeds); err != nil {
+			return nil, err
+		}
+		if err := l.faulty(); err != nil { // the sampler has seen the row and counts on a decision for it
+			return nil, err
+		}
 		l.lay(&l.PlannerNeeds)
 	}
 	if err := l.plan(ctx); err != nil {

@@ -10,18 +10,21 @@ import (
 
 // pass is the memory of one forward pass, reused by the next.
 type pass struct {
-	open      bool      // a Denoise waits for Plan and Apply
-	asked     []Advance // as the sampler gave them
-	next      []Advance // memory of the steps that the host takes by itself
-	live      []Advance // those that need a forward pass; row i of the batch is live[i]
-	stats     *Statistics
-	uniform   []float64 // [B, L] the planner's noise
-	gumbel    []float64 // [B, L]
-	step      Step
-	decisions []Decision
-	states    []RowState
-	opened    []int32 // absolute positions, for observers
-	remasked  []int32
+	open       bool      // a Denoise waits for Plan and Apply
+	asked      []Advance // as the sampler gave them
+	next       []Advance // memory of the steps that the host takes by itself
+	live       []Advance // those that need a forward pass; row i of the batch is live[i]
+	stats      *Statistics
+	uniform    []float64  // [B, L] the planner's noise
+	gumbel     []float64  // [B, L]
+	scored     bool       // scores are of this pass
+	scores     []float32  // [B, L] of the planner's network
+	candidates Candidates // what it read
+	step       Step
+	decisions  []Decision
+	states     []RowState
+	opened     []int32 // absolute positions, for observers
+	remasked   []int32
 }
 
 // denoise runs one forward pass over the rows that have something to open and lays the statistics out for needs.
@@ -29,6 +32,7 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 	p := &l.pass
 	p.asked = append(p.asked[:0], rows...)
 	p.live = p.live[:0]
+	p.scored, p.scores = false, p.scores[:0]
 	length := 0
 	for _, r := range rows {
 		if r.Slot < 0 || r.Slot >= len(l.slots) || l.slots[r.Slot] == nil {
@@ -67,6 +71,9 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 	p.stats = stats
 	l.blankPassive()
 	l.dropFaulty()
+	if err := l.score(ctx, needs); err != nil {
+		return err
+	}
 	l.lay(needs)
 	return nil
 }
@@ -196,6 +203,9 @@ func (l *Loop) lay(needs *Needs) {
 		r.Entropy = part(needs.Entropy != NotNeeded, st.Entropy)
 		r.LogpCurrent = part(needs.LogpCurrent, st.LogpCurrent)
 		r.KLPrev = part(needs.KLPrev, st.KLPrev)
+		if len(p.scores) > 0 {
+			r.PlannerScore = part(needs.PlannerScore, p.scores)
+		}
 		if needs.Uniform {
 			r.Uniform = p.uniform[lo:hi]
 			l.stream.Uniforms(r.Uniform, c.request.Index, c.step, c.lo, PurposeUniform)

@@ -67,8 +67,10 @@ type Accounts struct {
 	Rows, Tokens int           // finished rows, positions opened in them
 	Passes       int           // forward passes of the batch
 	RowPasses    int           // sum over rows of the passes they took part in: the NFE of all rows
+	ScorePasses  int           // calls of the planner's own network
 	Steps        int           // row steps, empty ones included
 	Denoise      time.Duration // in the runtime
+	Score        time.Duration // in the planner's own network
 	Plan         time.Duration // in planner calls, transport included
 	Wall         time.Duration
 }
