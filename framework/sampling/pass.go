@@ -308,6 +308,7 @@ func (l *Loop) applyRow(row *Row, d *Decision) error {
 	if len(l.Observers) > 0 {
 		f := c.frame(row.Slot, row.Proposal)
 		f.Step, f.Opened, f.Remasked, f.Metrics = c.step-1, p.opened, p.remasked, d.Metrics
+		f.Logp, f.Entropy = c.logp, l.entropies(row)
 		for _, o := range l.Observers {
 			o.Stepped(f)
 		}
@@ -325,6 +326,20 @@ func (l *Loop) logp(row *Row, i int) float32 {
 		}
 	}
 	return float32(math.NaN())
+}
+
+// entropies returns the entropies of the row's window, nil when nobody asked for them.
+func (l *Loop) entropies(row *Row) []float32 {
+	st := l.pass.stats
+	if st.Entropy == nil {
+		return nil
+	}
+	for b, a := range l.pass.live {
+		if a.Slot == row.Slot {
+			return st.Entropy[b*st.L+row.Offset:][:len(row.Flags)]
+		}
+	}
+	return nil
 }
 
 // frame describes the row to observers; guess holds the window's proposals, or nil.

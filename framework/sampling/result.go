@@ -50,7 +50,9 @@ type Frame struct {
 	Flags       []Flags // [L]
 	Guess       []int32 // [n] proposals of this step for positions GuessAt and on, -1 where none; nil before the first step
 	GuessAt     int
-	Opened      []int32 // absolute positions written by this step
+	Entropy     []float32 // [n] nats of this step's pass, laid out like Guess; nil where nobody asked for it
+	Logp        []float32 // [L] log-probability of each written token when it was opened, NaN where nobody asked for it
+	Opened      []int32   // absolute positions written by this step
 	Remasked    []int32
 	Metrics     map[string]float64
 }
