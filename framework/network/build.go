@@ -10,19 +10,25 @@ import (
 )
 
 // Signature is what the network takes and gives: input_ids [B, L], attention_mask [B, L] (1 = real; left out: all real),
-// position_ids [B, L] (left out: 0, 1, ...; not for positions "none") and, for time "adaln", timesteps [B] in [0, 1], to
-// logits [B, L, V].
+// position_ids [B, L] (left out: 0, 1, ...; not for positions "none"), for time "adaln" timesteps [B] in [0, 1] and, with
+// masked_input, masked [B, L] (1 where the token stands for a mask), to logits [B, L, V], or for head "keep" to keep [B, L].
 func Signature(c Config) graph.Signature {
 	ids := graph.Dims("B", "L")
 	s := graph.Signature{
 		Inputs:  []graph.Port{{Name: "input_ids", Type: graph.Int64, Shape: ids}, {Name: "attention_mask", Type: graph.Int64, Shape: ids}},
 		Outputs: []graph.Port{{Name: "logits", Type: graph.Float32, Shape: graph.Dims("B", "L", c.VocabSize)}},
 	}
+	if c.Judges() {
+		s.Outputs = []graph.Port{{Name: c.output(), Type: graph.Float32, Shape: ids}}
+	}
 	if c.placed() {
 		s.Inputs = append(s.Inputs, graph.Port{Name: "position_ids", Type: graph.Int64, Shape: ids})
 	}
 	if c.Timed() {
 		s.Inputs = append(s.Inputs, graph.Port{Name: "timesteps", Type: graph.Float32, Shape: graph.Dims("B")})
+	}
+	if c.MaskedInput {
+		s.Inputs = append(s.Inputs, graph.Port{Name: "masked", Type: graph.Int64, Shape: ids})
 	}
 	return s
 }
@@ -42,7 +48,7 @@ func Build(b *graph.Builder, c Config, params, inputs map[string]graph.Value) ma
 	for i := range c.Layers {
 		x = n.layer(fmt.Sprintf("layers.%d", i), x)
 	}
-	return map[string]graph.Value{"logits": n.head(x)}
+	return map[string]graph.Value{c.output(): n.head(x)}
 }
 
 // builder is one network on its way into a graph.
@@ -51,10 +57,10 @@ type builder struct {
 	c      Config
 	params map[string]graph.Value
 
-	ids, positions, time graph.Value
-	sizes                graph.Value // [2] B and L
-	bias                 graph.Value // [B, 1, 1, L] 0 for real positions, very negative for padding; or none
-	cond                 graph.Value // [B, n] the time's embedding; or none
+	ids, positions, time, masked graph.Value
+	sizes                        graph.Value // [2] B and L
+	bias                         graph.Value // [B, 1, 1, L] 0 for real positions, very negative for padding; or none
+	cond                         graph.Value // [B, n] the time's embedding; or none
 }
 
 // take holds the inputs and the parameters against the config.
@@ -92,6 +98,9 @@ func (n *builder) take(inputs map[string]graph.Value) bool {
 	}
 	if n.c.Timed() && !n.time.Given() {
 		return fail("network: timesteps is missing; give float32 [B]")
+	}
+	if n.masked = inputs["masked"]; n.c.MaskedInput && !n.masked.Given() {
+		return fail("network: masked is missing; give int64 [B, L]")
 	}
 	if length := n.ids.Dim(1); n.c.placed() && length.Size > int64(n.c.MaxPositions) {
 		return fail("network: rows have %d positions; expected at most max_position_embeddings %d", length.Size, n.c.MaxPositions)
@@ -147,6 +156,9 @@ func (n *builder) rows(x graph.Value, shape ...int64) graph.Value {
 	if batch.IsKnown() || length.IsKnown() {
 		return n.Reshape(x, append([]graph.Dim{batch, length}, dims(shape)...)...)
 	}
+	if len(shape) == 0 {
+		return n.ReshapeTo(x, n.sizes)
+	}
 	return n.ReshapeTo(x, n.Concat(0, n.sizes, n.Ints(shape...)))
 }
 
@@ -156,13 +168,16 @@ func (n *builder) flat(x graph.Value) graph.Value {
 	return n.Reshape(x, t, graph.Known(int64(n.c.HiddenSize)))
 }
 
-// head turns the stream [T, d] into logits [B, L, V].
+// head turns the stream [T, d] into logits [B, L, V], or into keep [B, L].
 func (n *builder) head(x graph.Value) graph.Value {
 	defer n.Scope("head")()
 	x = n.norm("norm", x)
 	if n.c.Timed() {
 		m := n.modulation("norm.modulation", 2)
 		x = n.modulate(x, m[0], m[1])
+	}
+	if n.c.Judges() {
+		return n.rows(n.linear("head", x))
 	}
 	weight := n.parameter("head.weight")
 	if n.c.Tied {

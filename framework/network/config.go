@@ -1,6 +1,6 @@
 // Package network holds the framework's denoisers: bidirectional transformers over tokens, as MD4 describes them (Shi et al.
-// 2024, "Simplified and Generalized Masked Diffusion for Discrete Data", appendix), written with the graph builder. One
-// [Config] sizes a network; [Params], [Initialise], [Build] and [Export] follow from it, and a model directory holds it.
+// 2024, "Simplified and Generalized Masked Diffusion for Discrete Data", appendix), written with the graph builder. The same
+// network with another head judges tokens: a planner. One [Config] sizes a network; [Params], [Initialise], [Build] and [Export] follow from it, and a model directory holds it.
 //
 //	cfg := network.Config{VocabSize: 29, HiddenSize: 128, Layers: 6, Heads: 4, MaxPositions: 256}.Filled()
 //	err := cfg.Validate()
@@ -34,6 +34,9 @@ const (
 
 	NoTime = "none"
 	AdaLN  = "adaln" // time modulates every block: adaLN-zero (Peebles and Xie 2023)
+
+	HeadTokens = ""     // logits [B, L, V]: a denoiser
+	HeadKeep   = "keep" // keep [B, L]: the log-odds that a position's token is right, a planner (P2: path planning for masked diffusion)
 )
 
 // Config sizes a denoiser. The JSON keys are those of config.json, Hugging Face's names where it has them; the YAML keys are
@@ -58,6 +61,9 @@ type Config struct {
 	Tied     bool   `json:"tie_word_embeddings" yaml:"tie_word_embeddings"`                     // the head is the embedding
 	Time     string `json:"time" yaml:"time"`                                                   // "none" or "adaln"
 	TimeSize int    `json:"time_embedding_size,omitempty" yaml:"time_embedding_size,omitempty"` // 64, even
+
+	Head        string `json:"head,omitempty" yaml:"head,omitempty"`                 // "": logits of tokens; "keep": one number a position
+	MaskedInput bool   `json:"masked_input,omitempty" yaml:"masked_input,omitempty"` // takes masked [B, L], 1 where the token stands for a mask
 
 	NormEps          float64 `json:"layer_norm_eps" yaml:"layer_norm_eps"`                           // 1e-5, for both norms
 	InitializerRange float64 `json:"initializer_range,omitempty" yaml:"initializer_range,omitempty"` // standard deviation of all weights; 0: see Params
@@ -127,6 +133,17 @@ func (c Config) Timed() bool { return c.Time == AdaLN }
 
 // placed tells whether the network takes position_ids.
 func (c Config) placed() bool { return c.Positions != NoPositions }
+
+// Judges tells whether the network rates the tokens that it is given, instead of proposing others.
+func (c Config) Judges() bool { return c.Head == HeadKeep }
+
+// output is the name of what the network gives.
+func (c Config) output() string {
+	if c.Judges() {
+		return "keep"
+	}
+	return "logits"
+}
 
 // tabled tells whether positions are a sum of tables.
 func (c Config) tabled() bool { return c.Positions == Grid || c.Positions == Sudoku }

@@ -17,7 +17,11 @@ func FLOPs(c Config, length int) int64 {
 	if c.Activation == SwiGLU {
 		matrices = 3
 	}
-	weights := int64(c.Layers)*(4*d*d+matrices*d*int64(c.Intermediate)) + d*int64(c.VocabSize)
+	head := int64(c.VocabSize)
+	if c.Judges() {
+		head = 1
+	}
+	weights := int64(c.Layers)*(4*d*d+matrices*d*int64(c.Intermediate)) + d*head
 	total := l * (2*weights + int64(c.Layers)*4*l*d)
 	if c.Timed() { // once a row
 		n := int64(c.TimeSize)

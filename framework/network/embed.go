@@ -7,12 +7,16 @@ import (
 	"github.com/mdmhost/mdmhost/framework/graph"
 )
 
-// embed is the stream's start [T, d]: tokens, and positions where they are added.
+// embed is the stream's start [T, d]: tokens, whether they stand for masks where the network is told, and positions where they
+// are added.
 func (n *builder) embed() graph.Value {
 	defer n.Scope("embeddings")()
 	d := int64(n.c.HiddenSize)
 	t := n.ids.Dim(0).Times(n.ids.Dim(1))
 	x := n.Gather(n.parameter("embeddings.tokens"), n.Reshape(n.ids, t), 0)
+	if n.c.MaskedInput {
+		x = n.Add(x, n.Gather(n.parameter("embeddings.masked"), n.Reshape(n.masked, t), 0))
+	}
 	table := n.positionTable()
 	if !table.Given() {
 		return x

@@ -22,8 +22,8 @@ type ExportOptions struct {
 	Precision string // Float32 or Float16; "": Float32
 }
 
-// Export makes the model that samples: input_ids, attention_mask and, for time "adaln", timesteps to logits, with any B and
-// L. Weights are initializers under the names of [Params]; where they are float16 a Cast follows, which ONNX Runtime does
+// Export makes the model that samples: input_ids, attention_mask and what else [Signature] has but position_ids to logits, or
+// keep, with any B and L. Weights are initializers under the names of [Params]; where they are float16 a Cast follows, which ONNX Runtime does
 // once, when it loads the model. Errors name what is missing, unexpected, misshapen or beyond float16.
 func Export(c Config, values Values, o ExportOptions) (*graph.Model, error) {
 	if err := values.check(c); err != nil {
@@ -53,7 +53,7 @@ func Export(c Config, values Values, o ExportOptions) (*graph.Model, error) {
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
-	return b.Model(graph.Output{Name: "logits", Value: out["logits"]})
+	return b.Model(graph.Output{Name: c.output(), Value: out[c.output()]})
 }
 
 // stored is a parameter as the file holds it.

@@ -84,7 +84,11 @@ func (m ModelDir) config() (any, error) {
 		}
 		return &id
 	}
-	return configFile{[]string{"MdmTransformerForMaskedLM"}, c, dtypeNames[m.DType], id(s.Mask), id(s.Pad), id(s.BOS), id(s.EOS)}, nil
+	architecture := "MdmTransformerForMaskedLM"
+	if c.Judges() {
+		architecture = "MdmTransformerForPlanning"
+	}
+	return configFile{[]string{architecture}, c, dtypeNames[m.DType], id(s.Mask), id(s.Pad), id(s.BOS), id(s.EOS)}, nil
 }
 
 // manifest is mdm.json.

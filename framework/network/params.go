@@ -53,6 +53,9 @@ func Params(c Config) []Param {
 	d, v := int64(c.HiddenSize), int64(c.VocabSize)
 	l := &lister{config: c}
 	l.add("embeddings.tokens", false, Init{Truncated, l.embeddingStd()}, v, d)
+	if c.MaskedInput {
+		l.add("embeddings.masked", false, Init{Truncated, l.embeddingStd()}, 2, d)
+	}
 	switch {
 	case c.Positions == Learned:
 		l.add("embeddings.positions", false, Init{Truncated, l.embeddingStd()}, int64(c.MaxPositions), d)
@@ -78,7 +81,13 @@ func Params(c Config) []Param {
 		if c.HeadInit == "zeros" {
 			head = Init{Kind: Zeros}
 		}
+		if c.Judges() {
+			v = 1
+		}
 		l.add("head.weight", true, head, v, d)
+	}
+	if c.Judges() {
+		l.add("head.bias", false, Init{Kind: Zeros}, 1)
 	}
 	return l.params
 }

@@ -70,6 +70,10 @@ func (c Config) Validate() error {
 	choice("activation", c.Activation, GELU, SwiGLU, SiLU, ReLU2)
 	choice("positions", c.Positions, RoPE, Learned, Grid, Sudoku, NoPositions)
 	choice("time", c.Time, NoTime, AdaLN)
+	choice("head", c.Head, HeadTokens, HeadKeep)
+	if c.Judges() && c.Tied {
+		report("tie_word_embeddings", "is true, and head %s gives one number a position; set it to false", c.Head)
+	}
 	if c.Positions == RoPE && !(c.RopeBase > 1 && c.RopeBase < math.Inf(1)) {
 		report("rope_base", "is %g, expected a number above 1", c.RopeBase)
 	}
