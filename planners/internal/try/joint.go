@@ -65,7 +65,8 @@ func (j Joint) Rows(tokens []int64, yield func(row int, p float64)) {
 	}
 }
 
-// Conditionals returns P(token i = v | the tokens that are not masked) [L, V], computed once for each canvas.
+// Conditionals returns P(token i = v | the tokens that are not masked) [L, V], computed once for each canvas. Where no row
+// agrees with the canvas, it is uniform.
 func (j Joint) Conditionals(tokens []int64) []float64 {
 	canvas := make([]byte, len(tokens))
 	for i, t := range tokens {
@@ -82,7 +83,9 @@ func (j Joint) Conditionals(tokens []int64) []float64 {
 		}
 	})
 	for i := range p {
-		p[i] /= sum
+		if p[i] /= sum; sum == 0 {
+			p[i] = 1 / float64(j.V)
+		}
 	}
 	j.seen[string(canvas)] = p
 	return p
@@ -96,6 +99,21 @@ func (j Joint) Logits(tokens []int64, out []float32) {
 			out[i*(j.V+1)+v] = float32(math.Log(p[i*j.V+v]))
 		}
 		out[i*(j.V+1)+j.V] = 100
+	}
+}
+
+// LogitsOfOthers is the exact denoiser for planners that score written tokens: a written position sees all but itself.
+func (j Joint) LogitsOfOthers(tokens []int64, out []float32) {
+	j.Logits(tokens, out)
+	for i, token := range tokens {
+		if int(token) == j.V {
+			continue
+		}
+		tokens[i] = int64(j.V)
+		for v, p := range j.Conditionals(tokens)[i*j.V : (i+1)*j.V] {
+			out[i*(j.V+1)+v] = float32(math.Log(p))
+		}
+		tokens[i] = token
 	}
 }
 

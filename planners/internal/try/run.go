@@ -20,7 +20,8 @@ type Run struct {
 	Planner        func() sampling.Planner
 	Options        string // the planner's, as a JSON object
 	SamplerOptions string
-	Model          Denoiser // its last token is the mask
+	Sampler        func() sampling.Sampler // nil: masked
+	Model          Denoiser                // its last token is the mask
 	Seed           uint64
 	Batch          int
 	Requests       []sampling.Request // all of one temperature
@@ -48,12 +49,25 @@ func (r Run) Do(t TB) map[int64]sampling.Result {
 	if missing := caps.Missing(needs); len(missing) > 0 {
 		t.Fatalf("%s needs %v, which try.Denoiser does not serve; teach it", d.Name, missing)
 	}
-	if err := model.Configure(t.Context(), sampling.Head{Needs: needs, Suppress: []int32{mask}, Present: d.CanRemask, Filter: filter}); err != nil {
+	sampler := masked.New()
+	if r.Sampler != nil {
+		sampler = r.Sampler()
+	}
+	about.Options = []byte(r.SamplerOptions)
+	driving, err := sampler.Start(t.Context(), about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := needs.Union(driving)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := model.Configure(t.Context(), sampling.Head{Needs: all, Suppress: []int32{mask}, Present: d.CanRemask, Filter: filter}); err != nil {
 		t.Fatal(err)
 	}
 	out, next := map[int64]sampling.Result{}, 0
 	loop, err := sampling.NewLoop(sampling.LoopConfig{
-		Denoiser: &model, Planner: planner, PlannerName: d.Name, SamplerName: "masked", CanRemask: d.CanRemask, PlannerNeeds: needs, Seed: r.Seed,
+		Denoiser: &model, Planner: planner, PlannerName: d.Name, SamplerName: "masked", CanRemask: d.CanRemask, PlannerNeeds: needs, SamplerNeeds: driving, Seed: r.Seed,
 		MaskID: mask, V: int(mask), Rows: max(r.Batch, 1), RunID: about.ID,
 		Next: func() (sampling.Request, bool) {
 			if next == len(r.Requests) {
@@ -65,10 +79,6 @@ func (r Run) Do(t TB) map[int64]sampling.Result {
 		Sink: func(r sampling.Result) error { out[r.Index] = r; return nil },
 	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	sampler := masked.New()
-	if _, err := sampler.Start(t.Context(), sampling.Run{Options: []byte(r.SamplerOptions)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := sampler.Sample(t.Context(), loop); err != nil {
