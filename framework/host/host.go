@@ -42,6 +42,7 @@ type Host struct {
 	planner  part[sampling.Planner]
 	sampler  part[sampling.Sampler]
 	options  map[string]any // of the planner, as it took them
+	observed sampling.Needs // what the statistics head computes
 	seed     uint64
 	notes    []string
 }
@@ -139,9 +140,7 @@ func (h *Host) head() (sampling.Head, error) {
 	if err != nil {
 		return sampling.Head{}, fmt.Errorf("planner %s with sampler %s: %w", h.planner.name, h.sampler.name, err)
 	}
-	if h.cfg.Details && needs.LogpProposal == sampling.NotNeeded {
-		needs.LogpProposal = sampling.OnModel
-	}
+	h.observe(&needs)
 	s := h.cfg.Sampling
 	head := sampling.Head{Needs: needs, Suppress: h.suppressed(), Present: h.planner.desc.CanRemask,
 		Filter: s.Temperature > 0 && (s.TopK > 0 || s.TopP < 1 || s.MinP > 0)}

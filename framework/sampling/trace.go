@@ -1,87 +1,104 @@
 package sampling
 
 import (
-	"bufio"
 	"encoding/json"
-	"io"
+	"fmt"
+	"math"
+	"strconv"
 )
 
-// TraceVersion is the version of the trace format; readers refuse newer ones.
+// TraceVersion is the version of the trace format; readers refuse newer ones. Fields and events may be added without a
+// new version: readers leave out what they do not know.
 const TraceVersion = 1
 
-// TraceHeader is the first line of a trace.
+// TraceHeader is the first line of a trace. Traces of early hosts end after Options.
 type TraceHeader struct {
 	Trace   int    `json:"trace"` // TraceVersion
 	Seed    uint64 `json:"seed"`
 	Model   string `json:"model"`
 	Sampler string `json:"sampler"`
 	Planner string `json:"planner"`
-	Options any    `json:"options,omitempty"`
+	Options any    `json:"options,omitempty"` // of the planner
+
+	SamplerOptions any        `json:"sampler_options,omitempty"`
+	Provider       string     `json:"provider,omitempty"` // what really ran, such as "onnx/cpu, 2 threads"
+	Rows           int        `json:"rows,omitempty"`     // of the run
+	MaskID         *int32     `json:"mask_id,omitempty"`
+	Grid           *TraceGrid `json:"grid,omitempty"`
+	LogpOn         string     `json:"logp_on,omitempty"`    // "model", "tempered" or "sampling": the distribution of logp
+	EntropyOn      string     `json:"entropy_on,omitempty"` // and of the entropies
 }
 
-// TraceEvent is one further line: a row that was admitted (its tokens), one step of it, or its end.
+// TraceGrid says that the positions of a row are the cells of a rectangle, row by row.
+type TraceGrid struct {
+	Rows int   `json:"rows"`
+	Cols int   `json:"cols"`
+	Box  []int `json:"box,omitempty"` // rows and columns of a box, such as [3, 3]
+}
+
+// The events of a trace.
+const (
+	TraceRow     = "row"      // a row was admitted
+	TraceStep    = "step"     // one step of a row
+	TraceEnd     = "end"      // a row's result
+	TraceTokens  = "tokens"   // how tokens read that are met from here on
+	TraceLeftOut = "left_out" // the last line of a trace that reached its size: so many rows are not in it
+)
+
+// TraceEvent is one further line.
 type TraceEvent struct {
-	Event    string             `json:"event"` // "row", "step" or "end"
+	Event    string             `json:"event"`
 	Row      int64              `json:"row"`
 	Step     int                `json:"step"`
 	NFE      int                `json:"nfe"`
 	Tokens   []int32            `json:"tokens,omitempty"`   // row: the canvas at the start; end: the result
+	Free     []int32            `json:"free,omitempty"`     // row: positions that hold a token and may be revised
 	Opened   [][2]int32         `json:"opened,omitempty"`   // [position, token]
 	Remasked []int32            `json:"remasked,omitempty"` // positions
 	Metrics  map[string]float64 `json:"metrics,omitempty"`
 	Finish   Finish             `json:"finish,omitempty"`
 	Error    string             `json:"error,omitempty"`
+
+	Logp      Nats       `json:"logp,omitempty"`      // step: log-probability of each opened token, null where unknown
+	Entropies Nats       `json:"entropies,omitempty"` // step: entropy at each opened position
+	Entropy   *float64   `json:"entropy,omitempty"`   // step: the mean over masked positions, before anything was opened
+	Guess     [][2]int32 `json:"guess,omitempty"`     // step: proposals at positions that stay masked, where they changed
+
+	Pieces  map[int32]string `json:"pieces,omitempty"`  // tokens: the text of each within a row
+	Special []int32          `json:"special,omitempty"` // tokens: those of them that are no text
+	Count   int              `json:"count,omitempty"`   // left_out: rows
 }
 
-// Trace is an [Observer] that writes every step as a line of JSON.
-type Trace struct {
-	w   *bufio.Writer
-	enc *json.Encoder
-	err error
-}
+// Nats are numbers that may be missing: NaN, written as null. Five digits are kept.
+type Nats []float32
 
-// NewTrace writes the header. The trace is complete after [Trace.Flush].
-func NewTrace(w io.Writer, h TraceHeader) *Trace {
-	b := bufio.NewWriter(w)
-	t := &Trace{w: b, enc: json.NewEncoder(b)}
-	h.Trace = TraceVersion
-	t.put(h)
-	return t
-}
-
-func (t *Trace) put(v any) {
-	if t.err == nil {
-		t.err = t.enc.Encode(v)
+// MarshalJSON implements [json.Marshaler].
+func (n Nats) MarshalJSON() ([]byte, error) {
+	b := []byte{'['}
+	for i, x := range n {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			b = append(b, "null"...)
+		} else {
+			b = strconv.AppendFloat(b, float64(x), 'g', 5, 32)
+		}
 	}
+	return append(b, ']'), nil
 }
 
-// Flush writes what is buffered and returns the first error of the trace.
-func (t *Trace) Flush() error {
-	if err := t.w.Flush(); t.err == nil {
-		t.err = err
+// UnmarshalJSON implements [json.Unmarshaler].
+func (n *Nats) UnmarshalJSON(text []byte) error {
+	var all []*float32
+	if err := json.Unmarshal(text, &all); err != nil {
+		return fmt.Errorf("expected a list of numbers and nulls: %w", err)
 	}
-	return t.err
-}
-
-// Admitted implements [Observer].
-func (t *Trace) Admitted(f Frame) {
-	t.put(TraceEvent{Event: "row", Row: f.Index, Tokens: f.Tokens})
-}
-
-// Stepped implements [Observer].
-func (t *Trace) Stepped(f Frame) {
-	e := TraceEvent{Event: "step", Row: f.Index, Step: f.Step, NFE: f.NFE, Remasked: f.Remasked, Metrics: f.Metrics}
-	for _, p := range f.Opened {
-		e.Opened = append(e.Opened, [2]int32{p, f.Tokens[p]})
+	*n = make(Nats, len(all))
+	for i, x := range all {
+		if (*n)[i] = float32(math.NaN()); x != nil {
+			(*n)[i] = *x
+		}
 	}
-	t.put(e)
-}
-
-// Finished implements [Observer].
-func (t *Trace) Finished(r Result) {
-	e := TraceEvent{Event: "end", Row: r.Index, Step: r.Steps, NFE: r.NFE, Tokens: r.Tokens, Finish: r.Finish}
-	if r.Err != nil {
-		e.Error = r.Err.Error()
-	}
-	t.put(e)
+	return nil
 }
