@@ -13,6 +13,7 @@ type Description struct {
 	Embedded    bool           `json:"embedded"`
 	Type        string         `json:"model_type"`
 	Family      string         `json:"family"`
+	Planner     *Planner       `json:"planner,omitempty"` // of planner networks
 	Time        string         `json:"time_input"`
 	Schedule    Schedule       `json:"schedule"`
 	Vocabulary  Vocabulary     `json:"vocabulary"`
@@ -70,7 +71,7 @@ func (m *Model) Describe() (*Description, error) {
 		return nil, err
 	}
 	prefix, suffix := m.Tokenizer.Template()
-	d := &Description{Name: m.Name, Dir: m.Dir, Embedded: m.Dir == "", Type: m.Config.ModelType, Family: m.Manifest.Family,
+	d := &Description{Name: m.Name, Dir: m.Dir, Embedded: m.Dir == "", Type: m.Config.ModelType, Family: m.Manifest.Family, Planner: m.Manifest.Planner,
 		Time: m.Manifest.Time.Input, Schedule: m.Manifest.Schedule, MaxLength: m.MaxLength, FixedLength: m.FixedLength(), FixedRows: m.FixedRows(),
 		Vocabulary: Vocabulary{Tokenizer: m.Tokenizer.Kind(), Size: m.Tokenizer.Size(), Logits: m.V, Mask: m.named(m.MaskID)[0], Pad: m.named(m.PadID)[0],
 			Prefix: m.named(prefix...), Suffix: m.named(suffix...), Suppressed: m.Suppress()},

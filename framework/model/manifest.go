@@ -21,7 +21,8 @@ import (
 
 // Manifest is mdm.json, what Hugging Face's config.json has no word for.
 type Manifest struct {
-	Family   string             `json:"family"` // "masked" or "insertion"
+	Family   string             `json:"family"`            // "masked", "insertion" or "planner"
+	Planner  *Planner           `json:"planner,omitempty"` // of family "planner", else nil
 	Time     Time               `json:"time"`
 	Schedule Schedule           `json:"schedule"`
 	Length   Length             `json:"length"`
@@ -59,6 +60,19 @@ type Length struct {
 type Infill struct {
 	Blank    string            `json:"blank,omitempty"`
 	InputMap map[string]string `json:"input_map,omitempty"`
+}
+
+// The heads of planner networks.
+const (
+	HeadVocabulary = "vocabulary" // logits [B, L, V]: a token's score is its log-probability
+	HeadBinary     = "binary"     // keep [B, L]: the log-odds that a token is right
+)
+
+// Planner says what a planner network takes and gives: a network that reads rows without masks and scores their tokens
+// (P2, Peng et al. 2025, section 3.8 of the sheet p2.md).
+type Planner struct {
+	Head        string `json:"head"`                   // HeadVocabulary or HeadBinary
+	MaskPattern bool   `json:"mask_pattern,omitempty"` // it takes masked int64 [B, L], 1 = a proposal for a masked position
 }
 
 // Network is a network besides the denoiser, in files below the model directory.
@@ -122,6 +136,9 @@ func ParseManifest(name string, data []byte) (*Manifest, error) {
 	m.fill()
 	if m.Length.Policy == "fixed" && m.Length.Cap == 0 {
 		return nil, fmt.Errorf("%s: length: policy fixed needs a cap; add \"cap\": POSITIONS", name)
+	}
+	if m.Planner != nil && m.Family != "planner" {
+		return nil, fmt.Errorf("%s: planner: describes a planner network, but family is %q; set it to \"planner\", or remove the entry", name, m.Family)
 	}
 	return m, nil
 }

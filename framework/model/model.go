@@ -75,6 +75,21 @@ func (m *Model) MaskText() string {
 	return "[MASK]"
 }
 
+// settleFamily refuses a planner network as a denoiser, and an insertion model as a planner network.
+func (m *Model) settleFamily(o options) error {
+	name := m.folder.path(manifestFileName)
+	switch {
+	case o.any:
+	case m.Manifest.Planner != nil && !o.planner:
+		return fmt.Errorf("%s: family is \"planner\": the network scores tokens and proposes none, expected a denoiser; give it as planner.network beside a model", name)
+	case m.Insertion() && o.planner:
+		return fmt.Errorf("%s: family is \"insertion\", expected a planner network (family planner) or a masked language model; name another one", name)
+	case o.planner && m.Manifest.Planner == nil:
+		m.Manifest.Planner = &Planner{Head: HeadVocabulary}
+	}
+	return nil
+}
+
 // settleTime lets manifest and ONNX file agree on the time input.
 func (m *Model) settleTime(manifest []byte) error {
 	name := m.folder.path(manifestFileName)
@@ -101,7 +116,9 @@ func (m *Model) settleTime(manifest []byte) error {
 func (m *Model) settleVocabulary() error {
 	config := m.folder.path(configFileName)
 	size := m.Tokenizer.Size()
-	if m.V = m.Signature.V; m.V == 0 {
+	if m.V = m.Signature.V; m.Keep { // nothing is as wide as the vocabulary
+		m.V = max(m.Config.VocabSize, size)
+	} else if m.V == 0 {
 		if m.V = m.Config.VocabSize; m.V == 0 {
 			return fmt.Errorf("%s: has no vocab_size, and %s does not say how wide the logits are; add vocab_size", config, m.ONNXName)
 		}

@@ -16,10 +16,21 @@ import (
 // Option changes how Open reads a model.
 type Option func(*options)
 
-type options struct{ precision string }
+type options struct {
+	precision string
+	planner   bool // planner networks, and what can be one
+	any       bool // whatever there is
+}
 
 // Precision picks onnx/model_NAME.onnx, such as "fp16", instead of onnx/model.onnx.
 func Precision(name string) Option { return func(o *options) { o.precision = name } }
+
+// AsPlanner opens a planner network: a model of family "planner", or any masked language model, which is one with the head
+// vocabulary. Without it such networks are refused.
+func AsPlanner() Option { return func(o *options) { o.planner = true } }
+
+// AnyFamily opens denoisers and planner networks alike: to show them.
+func AnyFamily() Option { return func(o *options) { o.any = true } }
 
 // Open opens an embedded model by its name (the default one by ""), or a model directory by its path: whatever has a path
 // separator in it, or is an existing directory. A model that cannot be sampled from is refused with the reason.
@@ -75,10 +86,13 @@ func (f folder) open(o options) (*Model, error) {
 	if m.Manifest, err = ParseManifest(f.path(manifestFileName), manifest); err != nil {
 		return nil, err
 	}
+	if err := m.settleFamily(o); err != nil {
+		return nil, err
+	}
 	if m.Tokenizer, err = tokenizer.Parse(f.path(tokenizerFileName), tok); err != nil {
 		return nil, err
 	}
-	if m.Graph, m.Signature, err = f.readONNX(onnxName, onnx); err != nil {
+	if m.Graph, m.Signature, err = f.readONNX(onnxName, onnx, m.Manifest.Planner); err != nil {
 		return nil, err
 	}
 	if err := m.settleTime(manifest); err != nil {
@@ -99,7 +113,7 @@ func (f folder) open(o options) (*Model, error) {
 }
 
 // readONNX decodes the ONNX file and checks everything that a runtime would trust.
-func (f folder) readONNX(name string, b []byte) (*graph.Model, *Signature, error) {
+func (f folder) readONNX(name string, b []byte, p *Planner) (*graph.Model, *Signature, error) {
 	where := f.path(name)
 	if problem := notONNX(b); problem != "" {
 		return nil, nil, fmt.Errorf("%s: %s", where, problem)
@@ -128,7 +142,7 @@ func (f folder) readONNX(name string, b []byte) (*graph.Model, *Signature, error
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", where, err)
 	}
-	s, err := Inspect(g.Graph)
+	s, err := Inspect(g.Graph, p)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", where, err)
 	}

@@ -18,14 +18,16 @@ type Signature struct {
 	PositionIDs   bool // int64 [B, L]
 	AttentionBias bool // float32 [B, 1, L, L]
 	TokenTypeIDs  bool // int64 [B, L], zeros
+	Masked        bool // int64 [B, L], planner networks: 1 = a proposal for a masked position
 
 	Rows   int        // B that the export fixed, or 0
 	Length int        // L that the export fixed, or 0
-	Logits graph.Type // float32, float16, bfloat16 or float64
+	Logits graph.Type // float32, float16, bfloat16 or float64; Undefined for planner networks with the head binary
 	V      int        // width of the logits, or 0 where the file does not say
 
 	InsertionRate bool // float [B, L+1]
 	UnmaskRate    bool // float [B, L]
+	Keep          bool // float32 [B, L], planner networks: the log-odds that a token is right
 }
 
 // input is what the framework can feed.
@@ -43,13 +45,14 @@ var inputs = map[string]input{
 	"position_ids":   {[]graph.Type{graph.Int64}, 2, func(s *Signature) *bool { return &s.PositionIDs }, "int64 [B, L]"},
 	"attention_bias": {[]graph.Type{graph.Float32}, 4, func(s *Signature) *bool { return &s.AttentionBias }, "float32 [B, 1, L, L]"},
 	"token_type_ids": {[]graph.Type{graph.Int64}, 2, func(s *Signature) *bool { return &s.TokenTypeIDs }, "int64 [B, L]"},
+	"masked":         {[]graph.Type{graph.Int64}, 2, func(s *Signature) *bool { return &s.Masked }, "int64 [B, L]"},
 }
 
 // inputNames in the order of DESIGN's interface, for messages.
 const inputNames = "input_ids, attention_mask, timesteps, position_ids, attention_bias and token_type_ids"
 
-// Inspect checks that a decoded ONNX file is a denoiser.
-func Inspect(g *graph.Graph) (*Signature, error) {
+// Inspect checks that a decoded ONNX file is a denoiser, or with p the planner network that p describes.
+func Inspect(g *graph.Graph, p *Planner) (*Signature, error) {
 	s := &Signature{}
 	feeds := g.Feeds()
 	if !slices.ContainsFunc(feeds, func(v *graph.ValueInfo) bool { return v.Name == "input_ids" }) {
@@ -57,6 +60,9 @@ func Inspect(g *graph.Graph) (*Signature, error) {
 	}
 	for _, v := range feeds {
 		in, ok := inputs[v.Name]
+		if v.Name == "masked" && (p == nil || !p.MaskPattern) {
+			return nil, fmt.Errorf("takes an input \"masked\", which only planner networks have; write {\"family\": \"planner\", \"planner\": {\"head\": ..., \"mask_pattern\": true}} into mdm.json")
+		}
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("takes an input %q that the host cannot feed, expected some of %s; export the model without it", v.Name, inputNames)
@@ -80,9 +86,24 @@ func Inspect(g *graph.Graph) (*Signature, error) {
 			s.InsertionRate = true
 		case "unmask_rate":
 			s.UnmaskRate = true
+		case "keep":
+			if p == nil || p.Head != HeadBinary {
+				continue
+			}
+			if s.Keep = v.Type == graph.Float32 && (!v.HasRank || len(v.Shape) == 2); !s.Keep {
+				return nil, fmt.Errorf("output \"keep\" is %s, expected float32 [B, L]; export it so", show(v))
+			}
 		}
 	}
-	if s.Logits == graph.Undefined {
+	switch {
+	case p != nil && p.MaskPattern && !s.Masked:
+		return nil, fmt.Errorf("takes no input \"masked\", but planner.mask_pattern in mdm.json is true; export the network with it, or set it to false")
+	case p != nil && p.Head == HeadBinary:
+		if !s.Keep {
+			return nil, fmt.Errorf("has no output \"keep\" (it gives %s), but planner.head in mdm.json is \"binary\"; export the network with it, or set the head to \"vocabulary\"", names(g.Outputs))
+		}
+		s.Logits, s.V = graph.Undefined, 0
+	case s.Logits == graph.Undefined:
 		return nil, fmt.Errorf("has no output \"logits\" (it gives %s); export the model with its language model head", names(g.Outputs))
 	}
 	return s, nil

@@ -78,7 +78,7 @@ func newModelShow() *cobra.Command {
 		if err := findModel(cfg); err != nil {
 			return usagef("%s: %w", cfg.Origin("model"), err)
 		}
-		m, err := model.Open(cfg.Model)
+		m, err := model.Open(cfg.Model, model.AnyFamily())
 		if err != nil {
 			return err
 		}
