@@ -9,8 +9,8 @@ import (
 
 // Compute is the statistics head in plain Go, in float64: it serves runtimes that cannot extend a model's graph, and it is
 // what their heads are tested against. It fills out with what head needs of the logits [B, L, V] at the batch's active
-// positions (see [Statistics]); logits are not changed. Statistics that come from elsewhere (noise, planner_score, kl_prev
-// and those of insertion models) are left alone.
+// positions (see [Statistics]); logits are not changed. Statistics that come from elsewhere (noise, planner_score,
+// logp_leave_one_out and those of insertion models) are left alone. Every row is in its first pass: see [Memory.Compute].
 //
 // With m the largest logit, e_v = exp(z_v - m) and S the sum of e_v over all tokens but the first largest,
 //
@@ -19,6 +19,18 @@ import (
 // which needs no cancellation (methods/eb_sampler.md, section 5). Suppressed tokens count as -Inf before everything else. Where
 // the proposal is a fault, the other statistics of the position are NaN and its candidates -1.
 func Compute(logits []float32, v int, batch *Batch, head Head, out *Statistics) error {
+	first := *batch
+	if head.remembers() {
+		first.Slots, first.Fresh = make([]int32, batch.B), make([]uint8, batch.B)
+		for b := range first.Slots {
+			first.Slots[b] = int32(b)
+		}
+	}
+	return new(Memory).Compute(logits, v, &first, head, out)
+}
+
+// Compute is [Compute] for a run: kl_prev and credits are those of the rows' passes before.
+func (m *Memory) Compute(logits []float32, v int, batch *Batch, head Head, out *Statistics) error {
 	n := batch.B * batch.L
 	if v < 1 || len(logits) != n*v {
 		return fmt.Errorf("statistics: %d logits given, expected %d rows x %d positions x %d tokens; check the model's vocabulary", len(logits), batch.B, batch.L, v)
@@ -28,14 +40,28 @@ func Compute(logits []float32, v int, batch *Batch, head Head, out *Statistics) 
 			return fmt.Errorf("statistics: a vocab_dot vector has %d entries, expected one per token (%d)", len(c), v)
 		}
 	}
+	remembers := head.remembers()
+	if remembers {
+		if err := m.check(batch); err != nil {
+			return err
+		}
+	}
 	c := computers.Get().(*computer)
 	defer computers.Put(c)
 	c.prepare(v, head, out, batch.B, batch.L)
-	for i := range n {
-		if batch.Active[i] != 0 {
-			c.position(logits[i*v:(i+1)*v], batch, i)
+	for b := range batch.B {
+		c.enter(batch, b)
+		if remembers {
+			c.memory = m.slot(batch, b, v, &head)
+		}
+		for i := b * batch.L; i < (b+1)*batch.L; i++ {
+			known := batch.Active[i] != 0 && c.position(logits[i*v:(i+1)*v], batch, i)
+			if remembers {
+				c.memory.known[i-b*batch.L] = known
+			}
 		}
 	}
+	c.memory = nil
 	if head.Needs.Logits {
 		out.Logits = logits
 	}
@@ -51,6 +77,11 @@ type computer struct {
 	allowed    [][2]int  // runs of tokens that are not suppressed, in order
 	e          []float64 // [V] exp(z - m)
 	heap       []int32   // tokens, for those who rank
+
+	edited  []float32   // [V] logits after the edits
+	written []int32     // tokens that the row holds, each once
+	holds   []bool      // [V] the same
+	memory  *slotMemory // of the row, where the head remembers
 }
 
 var computers = sync.Pool{New: func() any { return &computer{} }}
@@ -76,6 +107,8 @@ func (c *computer) prepare(v int, head Head, out *Statistics, b, l int) {
 		}
 	}
 	c.e = slices.Grow(c.e[:0], v)[:v]
+	clear(c.holds)
+	c.written = c.written[:0]
 
 	n, needs := b*l, head.Needs
 	floats := func(s []float32, is bool, n int) []float32 {
@@ -91,6 +124,7 @@ func (c *computer) prepare(v int, head Head, out *Statistics, b, l int) {
 	out.P2 = floats(out.P2, needs.P2, n)
 	out.Entropy = floats(out.Entropy, needs.Entropy != NotNeeded, n)
 	out.LogpCurrent = floats(out.LogpCurrent, needs.LogpCurrent, n)
+	out.KLPrev = floats(out.KLPrev, needs.KLPrev, n)
 	out.TopLogp = floats(out.TopLogp, needs.TopK > 0, n*needs.TopK)
 	out.VocabDot = floats(out.VocabDot, len(needs.VocabDot) > 0, n*len(needs.VocabDot))
 	out.TopIDs = slices.Grow(out.TopIDs[:0], n*needs.TopK)[:n*needs.TopK]
@@ -127,12 +161,13 @@ func (c *computer) peaks(z []float32) peaks {
 	return p
 }
 
-// position computes everything of position i = b*L + l, whose logits are z [V].
-func (c *computer) position(z []float32, batch *Batch, i int) {
+// position computes everything of position i = b*L + l, whose logits are z [V], and tells whether they are sound.
+func (c *computer) position(z []float32, batch *Batch, i int) bool {
+	z = c.edit(z, batch, i)
 	p := c.peaks(z)
 	if p.fault != 0 {
 		c.fail(i, p.fault)
-		return
+		return false
 	}
 	needs, out := &c.head.Needs, c.out
 	params := batch.Params[i/batch.L]
@@ -179,30 +214,41 @@ func (c *computer) position(z []float32, batch *Batch, i int) {
 		c.candidates(z, lnZ, out.TopIDs[i*k:(i+1)*k], out.TopLogp[i*k:(i+1)*k])
 	}
 
-	proposal, lnT := p.argmax, lnZ
+	if out.KLPrev != nil {
+		out.KLPrev[i] = c.kl(z, lnZ, i%batch.L)
+	}
+
+	proposal, d := p.argmax, drawing{}
 	if hot {
-		var h float64
-		proposal, lnT, h = c.draw(z, p, params, batch, i)
+		proposal, d = c.draw(z, p, params, batch, i)
 		if needs.Entropy == OnSampling {
-			entropy = h
+			entropy = d.entropy
 		}
 	}
 	out.Proposal[i] = int32(proposal)
 	if out.Entropy != nil {
 		out.Entropy[i] = float32(entropy)
 	}
-	if needs.LogpProposal == OnTempered && hot {
-		out.LogpProposal[i] = float32((float64(z[proposal])-m)/float64(params.Temperature) - lnT)
-	} else if out.LogpProposal != nil {
-		out.LogpProposal[i] = float32(float64(z[proposal]) - lnZ)
+	if out.LogpProposal == nil {
+		return true
 	}
+	logp := float64(z[proposal]) - lnZ
+	switch tempered := (float64(z[proposal]) - m) / float64(params.Temperature); {
+	case !hot || needs.LogpProposal == OnModel:
+	case needs.LogpProposal == OnSampling:
+		logp = tempered - d.lnKept
+	default:
+		logp = tempered - d.lnAll
+	}
+	out.LogpProposal[i] = float32(logp)
+	return true
 }
 
 // fail marks position i.
 func (c *computer) fail(i int, fault int32) {
 	nan, out := float32(math.NaN()), c.out
 	out.Proposal[i] = fault
-	for _, s := range [][]float32{out.LogpProposal, out.P1, out.P2, out.Entropy, out.LogpCurrent} {
+	for _, s := range [][]float32{out.LogpProposal, out.P1, out.P2, out.Entropy, out.LogpCurrent, out.KLPrev} {
 		if s != nil {
 			s[i] = nan
 		}

@@ -2,9 +2,14 @@ package sampling
 
 import "math"
 
-// draw draws a token from softmax(z/T) after top-k, top-p and min-p. It returns the token, the log of the sum of
-// exp((z - m)/T) before truncation, and the entropy of the truncated distribution.
-func (c *computer) draw(z []float32, p peaks, params Params, batch *Batch, i int) (token int, lnT, entropy float64) {
+// drawing is what is known of a distribution that a token was drawn from.
+type drawing struct {
+	lnAll, lnKept float64 // logs of the sums of exp((z - m)/T) before and after truncation
+	entropy       float64 // after truncation, where it is needed
+}
+
+// draw draws a token from softmax(z/T) after top-k, top-p and min-p.
+func (c *computer) draw(z []float32, p peaks, params Params, batch *Batch, i int) (token int, d drawing) {
 	m, temperature := p.first, float64(params.Temperature)
 	total := 0.0
 	for _, run := range c.allowed {
@@ -15,17 +20,18 @@ func (c *computer) draw(z []float32, p peaks, params Params, batch *Batch, i int
 			total += c.e[v]
 		}
 	}
-	lnT = math.Log(total)
+	d.lnAll = math.Log(total)
 	if c.head.Filter {
 		total = c.filter(z, m, params, total)
 	}
+	d.lnKept = math.Log(total)
 	if c.head.Needs.Entropy == OnSampling {
-		entropy = c.entropy(z, p, temperature)
+		d.entropy = c.entropy(z, p, temperature)
 	}
 	if c.head.Draw == DrawGumbel {
-		return c.gumbel(z, temperature, batch.Gumbel[i*c.v:(i+1)*c.v]), lnT, entropy
+		return c.gumbel(z, temperature, batch.Gumbel[i*c.v:(i+1)*c.v]), d
 	}
-	return c.inverse(batch.Uniform[i] * total), lnT, entropy
+	return c.inverse(batch.Uniform[i] * total), d
 }
 
 // inverse returns the smallest token whose cumulative mass exceeds target; tokens without mass are never returned.
@@ -108,12 +114,12 @@ func (c *computer) topK(z []float32, k int) (float32, float64) {
 }
 
 // topP keeps, in descending order, tokens while the mass before them is at most limit, so that the token that crosses
-// it stays.
+// it stays, or by the rule below while the mass up to and with them is, and the first.
 func (c *computer) topP(z []float32, limit float64, lowest float32) float64 {
 	before, last, at := 0.0, float32(math.Inf(1)), -1
 	for first := true; first || before <= limit; first = false {
 		v, ok := c.next(z)
-		if !ok || z[v] < lowest {
+		if !ok || z[v] < lowest || c.head.Below && !first && before+c.e[v] > limit {
 			break
 		}
 		last, at = z[v], v

@@ -1,0 +1,95 @@
+package sampling
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Memory is what a statistics head keeps of the passes before, by slot: the logits for kl_prev and the credits of
+// [Credit]. What it keeps of a position is forgotten where the row is fresh, and where the position was not active or its
+// logits were a fault at the row's pass before. The zero value is empty. Memory grows to the longest row of a slot, by 4 V
+// bytes a position for each of the two, and is used again by the slot's next row.
+type Memory struct {
+	slots []*slotMemory
+}
+
+// slotMemory is that of one slot.
+type slotMemory struct {
+	v      int
+	known  []bool    // [L] what follows is of the pass before
+	lnZ    []float64 // [L]
+	logits []float32 // [L, V] edited
+	credit []float32 // [L, V]
+}
+
+// slot returns the memory of row b of a batch, ready for a pass.
+func (m *Memory) slot(batch *Batch, b, v int, head *Head) *slotMemory {
+	at := int(batch.Slots[b])
+	for at >= len(m.slots) {
+		m.slots = append(m.slots, &slotMemory{})
+	}
+	s := m.slots[at]
+	s.v = v
+	if batch.Fresh[b] != 0 {
+		clear(s.known)
+	}
+	if n := batch.L; len(s.known) < n {
+		s.known = append(s.known, make([]bool, n-len(s.known))...)
+		if head.Needs.KLPrev {
+			s.lnZ = slices.Grow(s.lnZ, n-len(s.lnZ))[:n]
+			s.logits = slices.Grow(s.logits, n*v-len(s.logits))[:n*v]
+		}
+		if head.Edits.Credit.Alpha != 0 {
+			s.credit = slices.Grow(s.credit, n*v-len(s.credit))[:n*v]
+		}
+	}
+	clear(s.known[batch.L:])
+	return s
+}
+
+// credits returns the credits [V] of position l, zeros where they are forgotten.
+func (s *slotMemory) credits(l int) []float32 {
+	m := s.credit[l*s.v : (l+1)*s.v]
+	if !s.known[l] {
+		clear(m)
+	}
+	return m
+}
+
+// kl returns KL(p now || p before) of position l, whose edited logits are z [V], and remembers them. The logits'
+// differences are summed, not the two entropies', so that what did not change gives 0.
+func (c *computer) kl(z []float32, lnZ float64, l int) float32 {
+	s := c.memory
+	before, out := s.logits[l*s.v:(l+1)*s.v], math.Inf(1)
+	if s.known[l] {
+		sum := 0.0
+		for _, run := range c.allowed {
+			for v := run[0]; v < run[1]; v++ {
+				if p := math.Exp(float64(z[v]) - lnZ); p > 0 {
+					sum += p * (float64(z[v]) - float64(before[v]))
+				}
+			}
+		}
+		out = max(sum-(lnZ-s.lnZ[l]), 0)
+	}
+	copy(before, z)
+	s.lnZ[l] = lnZ
+	return float32(out)
+}
+
+// remembers tells whether the head needs a memory.
+func (h *Head) remembers() bool { return h.Needs.KLPrev || h.Edits.Credit.Alpha != 0 }
+
+// check holds the batch's slots against what a memory can be keyed by.
+func (m *Memory) check(batch *Batch) error {
+	if len(batch.Slots) != batch.B || len(batch.Fresh) != batch.B {
+		return fmt.Errorf("statistics: %d slots and %d fresh flags for %d rows; statistics with memory need one of each a row", len(batch.Slots), len(batch.Fresh), batch.B)
+	}
+	for b, s := range batch.Slots {
+		if s < 0 || slices.Contains(batch.Slots[:b], s) {
+			return fmt.Errorf("statistics: row %d lives in slot %d; statistics with memory need slots from 0 on, each named once", b, s)
+		}
+	}
+	return nil
+}
