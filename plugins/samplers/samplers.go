@@ -4,6 +4,7 @@ package samplers
 import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/samplers/gillespie"
+	"github.com/mdmhost/mdmhost/plugins/samplers/infogain"
 	"github.com/mdmhost/mdmhost/plugins/samplers/masked"
 )
 
@@ -11,6 +12,7 @@ import (
 func All() map[string]func() sampling.Sampler {
 	return map[string]func() sampling.Sampler{
 		"gillespie": gillespie.New,
+		"infogain":  infogain.New,
 		"masked":    masked.New,
 	}
 }
