@@ -130,3 +130,91 @@ func TestOtherSchedules(t *testing.T) {
 		t.Error("alpha 0.25 at time 0.5 was accepted")
 	}
 }
+
+// The Euler solver against the rates of flow_matching written out for V 2 and a mask: with h the step, u = kappa'/(1-kappa)
+// towards the drawn token plus div_free kappa'/(kappa (1-kappa)) [(1-kappa) mask + kappa token], none towards the own token.
+func TestEuler(t *testing.T) {
+	const fine = 1 << 12
+	rapid.Check(t, func(rt *rapid.T) {
+		from := rapid.Float64Range(0.01, 0.98).Draw(rt, "alpha_t")
+		to := rapid.Float64Range(from, 0.99).Draw(rt, "alpha_s")
+		free := rapid.Float64Range(0, 3).Draw(rt, "div_free")
+		const mask, token, other = 2, 0, 1
+		rate := func(x, x1, to int) float64 { // u(to | x, x1), h = alpha_s - alpha_t, kappa' = 1
+			if to == x {
+				return 0
+			}
+			u := 0.0
+			if to == x1 {
+				u += 1/(1-from) + free/(from*(1-from))*from
+			}
+			if to == mask {
+				u += free / (from * (1 - from)) * (1 - from)
+			}
+			return u
+		}
+		jump := func(x, x1 int) float64 {
+			return 1 - math.Exp(-(to-from)*(rate(x, x1, token)+rate(x, x1, other)+rate(x, x1, mask)))
+		}
+		row := try.Row(append(try.Blank(fine), make([]int32, fine)...), 3, 9)
+		row.AlphaT, row.AlphaS, row.T, row.S = from, to, 1-from, 1-to
+		for range 2 {
+			for i := range fine {
+				row.Uniform = append(row.Uniform, (float64(i)+0.5)/fine)
+			}
+		}
+		p := dfm.New()
+		try.Start(t, p, fmt.Sprintf(`{"solver":"euler","div_free":%v}`, free))
+		d := try.Ask(t, p, row)
+		if open := float64(len(d.Open)) / fine; math.Abs(open-jump(mask, token)) > 1.0/fine {
+			rt.Fatalf("opens with probability %v, want %v", open, jump(mask, token))
+		}
+		if again := float64(len(d.Remask)) / fine; math.Abs(again-jump(token, token)) > 1.0/fine {
+			rt.Fatalf("masks again with probability %v, want %v", again, jump(token, token))
+		}
+	})
+}
+
+// Without the divergence-free part the Euler solver approaches ancestral sampling, with it the joint all the same.
+func TestEulerApproachesTheJoint(t *testing.T) {
+	j := try.NewJoint(4, 2, 0, 5)
+	for _, free := range []float64{0, 1} {
+		far := math.Inf(1)
+		for _, steps := range []int{4, 32, 256} {
+			const fine = 1 << 12
+			p := dfm.New()
+			try.Start(t, p, fmt.Sprintf(`{"solver":"euler","div_free":%v}`, free))
+			var uniform []float64
+			for range 2 {
+				for i := range fine {
+					uniform = append(uniform, (float64(i)+0.5)/fine)
+				}
+			}
+			var coins []try.Coin
+			for i := range steps {
+				row := at(try.Row(append(try.Blank(fine), make([]int32, fine)...), i, steps), 1-float64(i)/float64(steps), uniform)
+				row.S = 1 - float64(i+1)/float64(steps)
+				row.AlphaS = 1 - row.S
+				d := try.Ask(t, p, row)
+				coins = append(coins, try.Coin{Open: float64(len(d.Open)) / fine, Remask: float64(len(d.Remask)) / fine, GoOn: d.GoOn})
+			}
+			tv := try.Distance(j.Process(coins), j.P)
+			t.Logf("div_free %v, %d steps: distance %.4f from the joint", free, steps, tv)
+			if tv > 0.5*far {
+				t.Errorf("div_free %v, %d steps: distance %.4f from the joint, %.4f with fewer", free, steps, tv, far)
+			}
+			far = tv
+		}
+		if far > 0.02 {
+			t.Errorf("div_free %v: still %.4f from the joint", free, far)
+		}
+	}
+}
+
+func TestOptionsThatDoNotGoTogether(t *testing.T) {
+	for _, options := range []string{`{"div_free":1}`, `{"solver":"euler","time_steps":8}`} {
+		if _, err := dfm.New().Start(t.Context(), sampling.Run{Options: []byte(options), MaskID: try.Mask, V: try.Mask}); err == nil {
+			t.Errorf("%s was accepted", options)
+		}
+	}
+}
