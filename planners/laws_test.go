@@ -78,6 +78,7 @@ var laws = []law{
 	{planner: "remdm", options: `{"strategy":"loop","eta":0.04}`, steps: 24},
 	{planner: "remdm", options: `{"strategy":"forward_backward"}`, steps: 24},
 	{planner: "dfm", steps: 24},
+	{planner: "dfm", options: `{"solver":"euler","div_free":1}`, steps: 24},
 	{planner: "edit", options: `{"threshold":0.6}`, steps: 12},
 	{sampler: "gillespie", planner: "confidence", steps: 6, exact: true},
 	{sampler: "gillespie", samplerOptions: `{"mask_score":"denoiser"}`, planner: "confidence", steps: 6},
