@@ -3,7 +3,6 @@ package onnx
 import (
 	ort "github.com/yalue/onnxruntime_go"
 
-	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/runtimes/onnx/internal/capi"
 )
 
@@ -54,64 +53,6 @@ func feed[T ort.TensorData](a *allocation, s *shape, src []T, width int, pad T, 
 		}
 	})
 	bind(a, &s.inputs, dst, dims...)
-}
-
-// feedPort binds one of the model's own inputs.
-func feedPort(a *allocation, s *shape, p port, padID int64) {
-	switch p.name {
-	case "input_ids":
-		feedAs(a, s, p, s.batch.Tokens, padID)
-	case "attention_mask":
-		feedAs(a, s, p, s.batch.Attention, 0)
-	case "token_type_ids":
-		feedAs(a, s, p, alloc[int64](a, s, s.b*s.l), 0)
-	case "position_ids":
-		positions := alloc[int64](a, s, s.b*s.l)
-		for i := range positions {
-			positions[i] = int64(i % s.l)
-		}
-		feedAs(a, s, p, positions, 0)
-	case "timesteps":
-		dims := []int{s.rows, 1}[:p.rank]
-		time := s.batch.Time
-		if s.rows != s.b {
-			time = alloc[float32](a, s, s.rows)
-			s.feeds = append(s.feeds, func() {
-				for i := range time {
-					time[i] = s.batch.Time[min(i, s.b-1)]
-				}
-			})
-		}
-		bind(a, &s.inputs, time, dims...)
-	}
-}
-
-// feedAs binds int64 values in the type that the model wants.
-func feedAs(a *allocation, s *shape, p port, src []int64, pad int64) {
-	switch p.typ {
-	case graph.Int32:
-		feedConverted[int32](a, s, src, pad)
-	case graph.Float32:
-		feedConverted[float32](a, s, src, pad)
-	default:
-		feed(a, s, src, 1, pad, s.rows, s.length)
-	}
-}
-
-func feedConverted[T int32 | float32](a *allocation, s *shape, src []int64, pad int64) {
-	dst := alloc[T](a, s, s.rows*s.length)
-	for i := range dst {
-		dst[i] = T(pad)
-	}
-	s.feeds = append(s.feeds, func() {
-		for i := range s.rows {
-			r := min(i, s.b-1)
-			for j, x := range src[r*s.l : (r+1)*s.l] {
-				dst[i*s.length+j] = T(x)
-			}
-		}
-	})
-	bind(a, &s.inputs, dst, s.rows, s.length)
 }
 
 // feedParams lays the rows' parameters out as [B, 4] float32.

@@ -67,8 +67,6 @@ func (d *Denoiser) checkNeeds(n *sampling.Needs) error {
 		return refuse("unmask_rate", "runs models of fixed length")
 	case n.FrozenGap:
 		return refuse("frozen_gap", "runs models of fixed length")
-	case n.LogpLeaveOneOut:
-		return refuse("logp_leave_one_out", "runs models whose positions see themselves")
 	case n.TopK > d.model.V:
 		return refuse(fmt.Sprintf("topk(%d)", n.TopK), fmt.Sprintf("has %d tokens", d.model.V))
 	case len(n.VocabDot) > maxVocabDots:
@@ -108,27 +106,17 @@ func newHead(spec sampling.Head, mode string) *head {
 	return h
 }
 
-// fragment returns what is appended to the encoded model: a cast of the logits if they need one, and the head as one node
-// of domain mdm. It returns the name of the float32 logits, too.
-func (h *head) fragment(m *graph.Model, p *ports, v int) (*graph.Model, string) {
-	f := &graph.Model{Graph: &graph.Graph{}}
+// fragment returns what is appended to the encoded model: the stem, and the head as one node of domain mdm. It returns the
+// name of the float32 logits that the head has, too.
+func (h *head) fragment(m *graph.Model, s *stem) (*graph.Model, string) {
+	f, v := &graph.Model{Graph: &graph.Graph{}}, s.v
 	g := f.Graph
 	add := func(op string, in, out []string, a ...*graph.Attribute) {
 		g.Nodes = append(g.Nodes, &graph.Node{Name: "mdm/" + op, Op: op, Inputs: in, Outputs: out, Attributes: a})
 	}
-	logits := p.logits
-	if p.logitType != graph.Float32 {
-		add("Cast", []string{logits}, []string{logits32}, graph.Int("to", int64(graph.Float32)))
-		logits = logits32
-		g.Outputs = append(g.Outputs, value(logits32, graph.Float32, "B", "L", "V"))
-	}
+	logits, tokens := s.append(f, m)
 	if h.mode == HeadGo {
 		return f, logits
-	}
-	tokens := "input_ids"
-	if i := slices.IndexFunc(p.inputs, func(i port) bool { return i.name == tokens }); p.inputs[i].typ != graph.Int64 {
-		add("Cast", []string{tokens}, []string{"mdm/tokens"}, graph.Int("to", int64(graph.Int64)))
-		tokens = "mdm/tokens"
 	}
 	shapes := map[string]*graph.ValueInfo{
 		inActive:  value(inActive, graph.Uint8, "B", "L"),
@@ -159,7 +147,7 @@ func (h *head) fragment(m *graph.Model, p *ports, v int) (*graph.Model, string) 
 		add("FusedStatisticsHead", trim(logits, tokens, inActive, inParams, inUniform, optional(inGumbel), dot), h.outputs, h.attributes(v)...)
 	} else {
 		add("StatisticsHead", trim(logits, tokens, inParams, optional(inUniform), optional(inGumbel), dot), h.outputs)
-		f.Functions = []*graph.Function{h.function(m.Opset(""), v)}
+		f.Functions = append(f.Functions, h.function(m.Opset(""), v))
 		if m.IRVersion < 8 { // the first with functions; the last value of a field counts
 			f.IRVersion = 8
 		}

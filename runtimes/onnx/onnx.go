@@ -33,6 +33,10 @@ type Model struct {
 	MaskID int32
 	PadID  int32
 	V      int // width of the logits; 0 takes what the graph says
+
+	// LogitsShift is 1 for models made of autoregressive ones, whose logits of position i are for the token at i+1: they are
+	// moved to that position, and position 0 keeps its own (Dream; P2, section 3.2). 0 for all others.
+	LogitsShift int
 }
 
 // Head modes.
@@ -90,6 +94,7 @@ type Denoiser struct {
 	file    []byte              // the model; nil after Configure
 	decoded *graph.Model        // likewise
 	head    *head
+	stem    *stem
 	session *ort.DynamicAdvancedSession
 	worker  *capi.Worker // runs the session
 	run     *ort.RunOptions
@@ -133,8 +138,8 @@ func Open(ctx context.Context, m Model, o Options) (_ *Denoiser, err error) {
 	p := d.ports
 	d.caps = sampling.Capabilities{
 		Serves: sampling.Needs{Proposal: true, LogpProposal: sampling.OnModel, P1: true, P2: true, Entropy: sampling.OnModel, LogpCurrent: true,
-			TopK: d.model.V, Logits: true},
-		VocabDots: maxVocabDots, MaxRows: p.rows, FixedRows: p.rows, MaxLength: p.length, FixedLength: p.length, Padding: p.attention,
+			LogpLeaveOneOut: p.noShadows(m.LogitsShift != 0) == "", TopK: d.model.V, Logits: true},
+		VocabDots: maxVocabDots, MaxRows: p.rows, FixedRows: p.rows, MaxLength: p.length, FixedLength: p.length, Padding: p.attention || p.bias,
 		V: d.model.V, Runtime: "onnx", Provider: d.provider,
 	}
 	if err := d.checkHead(); err != nil {

@@ -21,6 +21,8 @@ type ports struct {
 	rows      int    // fixed B, or 0
 	length    int    // fixed L, or 0
 	attention bool   // the model has an attention mask
+	positions bool   // the model has position ids
+	bias      bool   // the model has an attention bias
 	time      bool   // the model has a time input
 	logits    string // name of the output
 	logitType graph.Type
@@ -33,6 +35,7 @@ var known = map[string][]graph.Type{
 	"attention_mask": {graph.Int64, graph.Int32, graph.Float32},
 	"token_type_ids": {graph.Int64, graph.Int32},
 	"position_ids":   {graph.Int64, graph.Int32},
+	"attention_bias": {graph.Float32},
 	"timesteps":      {graph.Float32},
 }
 
@@ -62,30 +65,32 @@ func (p *ports) input(v *graph.ValueInfo) error {
 	types, ok := known[v.Name]
 	switch {
 	case !ok:
-		return fmt.Errorf("has an input %q (%s) that the runtime cannot fill; it fills input_ids, attention_mask, token_type_ids, position_ids and timesteps", v.Name, v.Type)
+		return fmt.Errorf("has an input %q (%s) that the runtime cannot fill; it fills input_ids, attention_mask, token_type_ids, position_ids, attention_bias and timesteps", v.Name, v.Type)
 	case !slices.Contains(types, v.Type):
 		return fmt.Errorf("input %s holds %s, expected %s", v.Name, v.Type, types[0])
 	}
 	rank := 2
-	if v.Name == "timesteps" {
-		if rank = 1; v.HasRank && len(v.Shape) == 2 {
-			rank = 2
-		}
+	switch {
+	case v.Name == "attention_bias":
+		rank = 4
+	case v.Name == "timesteps" && !(v.HasRank && len(v.Shape) == 2):
+		rank = 1
 	}
 	if v.HasRank && len(v.Shape) != rank {
 		return fmt.Errorf("input %s has %d dimensions, expected %d", v.Name, len(v.Shape), rank)
 	}
 	p.inputs = append(p.inputs, port{v.Name, v.Type, rank})
 	p.attention = p.attention || v.Name == "attention_mask"
+	p.positions = p.positions || v.Name == "position_ids"
+	p.bias = p.bias || v.Name == "attention_bias"
 	p.time = p.time || v.Name == "timesteps"
 	for i, dim := range v.Shape {
 		fixed := &p.rows
-		if i == 1 {
-			if fixed = &p.length; v.Name == "timesteps" {
-				continue
-			}
+		if i > 0 {
+			fixed = &p.length
 		}
 		switch {
+		case i == 1 && (v.Name == "timesteps" || v.Name == "attention_bias"):
 		case dim.Size < 0:
 		case dim.Size == 0 || dim.Size > 1<<31 || *fixed != 0 && *fixed != int(dim.Size):
 			return fmt.Errorf("input %s has shape %v, which does not fit the others; export the model anew with dynamic axes", v.Name, v.Shape)

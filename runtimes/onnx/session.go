@@ -23,13 +23,20 @@ func (d *Denoiser) Configure(ctx context.Context, spec sampling.Head) error {
 	if err := d.checkNeeds(&spec.Needs); err != nil {
 		return err
 	}
+	stem, err := d.newStem(&spec)
+	if err != nil {
+		return err
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	h := newHead(spec, d.options.Head)
-	fragment, logits := h.fragment(d.decoded, d.ports, d.model.V)
+	fragment, logits := h.fragment(d.decoded, stem)
 	if spec.Needs.Logits || h.mode == HeadGo {
 		h.outputs = append(h.outputs, logits)
+	}
+	if stem.shadows {
+		h.outputs = append(h.outputs, outAlone)
 	}
 	if h.mode == HeadFused {
 		if err := d.library.RegisterHead(raw(d.setup)); err != nil {
@@ -57,7 +64,8 @@ func (d *Denoiser) Configure(ctx context.Context, spec sampling.Head) error {
 		_ = session.Destroy()
 		return err
 	}
-	d.head, d.session, d.run, d.worker = h, session, run, worker
+	d.head, d.stem, d.session, d.run, d.worker = h, stem, session, run, worker
+	d.caps.MaxRows = stem.batchRows()
 	_ = d.setup.Destroy()
 	d.setup, d.file, d.decoded = nil, nil, nil
 	if d.options.Warmup {
@@ -101,11 +109,12 @@ func (d *Denoiser) batch(b, l int) (*sampling.Batch, error) {
 		return nil, fmt.Errorf("model %s: Batch before Configure", d.model.Name)
 	case b < 1 || l < 1 || b > math.MaxInt32/l:
 		return nil, fmt.Errorf("model %s: a batch of %d rows x %d positions; give at least 1 of each, and fewer than 2^31 together", d.model.Name, b, l)
-	case p.rows > 0 && b > p.rows:
-		return nil, fmt.Errorf("model %s: a batch of %d rows, and the model was exported for %d; use --batch %d", d.model.Name, b, p.rows, p.rows)
+	case p.rows > 0 && b > d.stem.batchRows():
+		most := d.stem.batchRows()
+		return nil, fmt.Errorf("model %s: a batch of %d rows, and the model was exported for %d, %d of which a row takes; use --batch %d", d.model.Name, b, p.rows, d.stem.passes(), most)
 	case p.length > 0 && l > p.length:
 		return nil, fmt.Errorf("model %s: a row of %d positions, and the model was exported for %d; shorten the row", d.model.Name, l, p.length)
-	case p.length > 0 && l < p.length && !p.attention:
+	case p.length > 0 && l < p.length && !d.caps.Padding:
 		return nil, fmt.Errorf("model %s: a row of %d positions, and the model takes exactly %d because it has no attention_mask; fill the row, or export the model anew with a mask", d.model.Name, l, p.length)
 	}
 	s, err := d.shapes.get(d, b, l)

@@ -27,7 +27,9 @@ type shapes struct {
 // gets. These are the same memory unless the model has fixed dimensions or other integer types.
 type shape struct {
 	b, l           int // as asked for
-	rows, length   int // as run
+	rows, length   int // as the head has it
+	passes, copies int // of each row in what the model runs, and of its length there (see stem)
+	modelRows      int // rows that the model runs
 	batch          sampling.Batch
 	stats          sampling.Statistics
 	logits         []float32 // [B, L, V] with HeadGo
@@ -123,7 +125,8 @@ func (s *shape) padded() bool { return s.b != s.rows || s.l != s.length }
 
 // build allocates and binds a shape. The shape is returned with an error, too, to be freed.
 func (all *shapes) build(d *Denoiser, b, l int) (*shape, error) {
-	s := &shape{b: b, l: l, rows: max(b, d.ports.rows), length: max(l, d.ports.length)}
+	s := &shape{b: b, l: l, rows: max(b, d.stem.batchRows()), length: max(l, d.ports.length), passes: d.stem.passes(), copies: d.stem.copies()}
+	s.modelRows = max(s.passes*s.rows, d.ports.rows)
 	n, v, h := b*l, d.model.V, d.head
 	var a allocation
 	s.batch = sampling.Batch{B: b, L: l, Tokens: alloc[int64](&a, s, n), Attention: alloc[int64](&a, s, n), Active: alloc[uint8](&a, s, n),
@@ -134,8 +137,11 @@ func (all *shapes) build(d *Denoiser, b, l int) (*shape, error) {
 	if h.spec.Draw == sampling.DrawGumbel {
 		s.batch.Gumbel = all.gumbel[:n*v]
 	}
+	if s.passes > 1 {
+		s.batch.Unconditional = alloc[int64](&a, s, n)
+	}
 	for _, p := range d.ports.inputs {
-		feedPort(&a, s, p, int64(d.model.PadID))
+		feedPort(&a, s, p, &d.model)
 	}
 	for _, name := range h.inputs {
 		switch name {
@@ -161,6 +167,8 @@ func (all *shapes) build(d *Denoiser, b, l int) (*shape, error) {
 			s.stats.TopIDs = fetch[int32](&a, s, nil, 1, k, s.rows, s.length, k)
 		case outTopLogp:
 			s.stats.TopLogp = fetch[float32](&a, s, nil, 1, k, s.rows, s.length, k)
+		case outAlone:
+			s.stats.LogpLeaveOneOut = fetch[float32](&a, s, nil, 1, 1, s.rows, s.length)
 		default:
 			s.logits = fetch(&a, s, all.logits[:n*v], 1, v, s.rows, s.length, v)
 			if h.mode != HeadGo {

@@ -1,0 +1,139 @@
+package onnx
+
+import (
+	"slices"
+
+	"github.com/mdmhost/mdmhost/framework/graph"
+)
+
+// lane is what one input of the model is filled from, each [b, l]: the rows, the rows of the pass without prompts, and what stands
+// in the shadow of both.
+type lane struct{ first, second, shadow []int64 }
+
+// feedPort binds one of the model's own inputs.
+func feedPort(a *allocation, s *shape, p port, m *Model) {
+	constant := func(x int64) []int64 {
+		out := alloc[int64](a, s, s.b*s.l)
+		for i := range out {
+			out[i] = x
+		}
+		return out
+	}
+	all := func(x []int64) lane { return lane{x, x, x} }
+	switch p.name {
+	case "input_ids":
+		ids := lane{first: s.batch.Tokens, second: s.batch.Unconditional}
+		if s.copies > 1 {
+			ids.shadow = constant(int64(m.MaskID))
+		}
+		feedLane(a, s, p, ids, int64(m.PadID))
+	case "attention_mask":
+		feedLane(a, s, p, all(s.batch.Attention), 0)
+	case "token_type_ids":
+		feedLane(a, s, p, all(constant(0)), 0)
+	case "position_ids":
+		positions := constant(0)
+		for i := range positions {
+			positions[i] = int64(i % s.l)
+		}
+		feedLane(a, s, p, all(positions), 0)
+	case "attention_bias":
+		feedBias(a, s)
+	case "timesteps":
+		dims := []int{s.modelRows, 1}[:p.rank]
+		time := s.batch.Time
+		if s.modelRows != s.b {
+			time = alloc[float32](a, s, s.modelRows)
+			s.feeds = append(s.feeds, func() {
+				for i := range time {
+					time[i] = s.batch.Time[s.source(i)]
+				}
+			})
+		}
+		bind(a, &s.inputs, time, dims...)
+	}
+}
+
+// source is the row of the batch that row i of the model is, or repeats: sound input to any model.
+func (s *shape) source(i int) int { return min(i%s.rows, s.b-1) }
+
+// feedLane binds an input in the type that the model wants, without a copy where the model runs the batch as it is.
+func feedLane(a *allocation, s *shape, p port, from lane, pad int64) {
+	switch {
+	case p.typ == graph.Int32:
+		feedCopied[int32](a, s, from, pad)
+	case p.typ == graph.Float32:
+		feedCopied[float32](a, s, from, pad)
+	case s.padded() || s.copies > 1 || s.modelRows != s.rows:
+		feedCopied[int64](a, s, from, pad)
+	default:
+		bind(a, &s.inputs, from.first, s.rows, s.length)
+	}
+}
+
+func feedCopied[T int64 | int32 | float32](a *allocation, s *shape, from lane, pad int64) {
+	length := s.copies * s.length
+	dst := alloc[T](a, s, s.modelRows*length)
+	for i := range dst {
+		dst[i] = T(pad)
+	}
+	s.feeds = append(s.feeds, func() {
+		for i := range s.modelRows {
+			parts := [2][]int64{from.first, from.shadow}
+			if i >= s.rows {
+				parts[0] = from.second
+			}
+			r := s.source(i)
+			for k, src := range parts[:s.copies] {
+				to := dst[i*length+k*s.length:]
+				for j, x := range src[r*s.l : (r+1)*s.l] {
+					to[j] = T(x)
+				}
+			}
+		}
+	})
+	bind(a, &s.inputs, dst, s.modelRows, length)
+}
+
+// hidden is added to the score of what a position must not see: it outweighs any score, leaves nothing of it after exp, and
+// twice as much is within float16's range.
+const hidden = -3e4
+
+// feedBias binds the attention bias [B, 1, L, L]: padding is hidden from all. With shadows nobody sees the shadow of another, and a shadow
+// sees all of its row but the position that it stands for.
+func feedBias(a *allocation, s *shape) {
+	length := s.copies * s.length
+	dst := alloc[float32](a, s, s.modelRows*length*length)
+	before := make([]int64, s.b*s.l) // attention that the bias was written for
+	for i := range before {
+		before[i] = -1
+	}
+	s.feeds = append(s.feeds, func() {
+		if slices.Equal(before, s.batch.Attention) {
+			return
+		}
+		copy(before, s.batch.Attention)
+		for i := range s.modelRows {
+			r := s.source(i)
+			writeBias(dst[i*length*length:(i+1)*length*length], s.batch.Attention[r*s.l:(r+1)*s.l], s.length, s.copies)
+		}
+	})
+	bind(a, &s.inputs, dst, s.modelRows, 1, length, length)
+}
+
+// writeBias writes the bias of one row [copies*length, copies*length], of which attention [l] is real.
+func writeBias(bias []float32, attention []int64, length, copies int) {
+	width := copies * length
+	for q := range width {
+		row := bias[q*width : (q+1)*width]
+		for k := range row {
+			row[k] = hidden
+			if k < len(attention) && attention[k] != 0 {
+				row[k] = 0
+			}
+		}
+		if q >= length { // a shadow: sees itself in the place of what it stands for
+			row[q-length], row[q] = hidden, 0
+		}
+	}
+}
