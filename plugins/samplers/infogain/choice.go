@@ -55,13 +55,12 @@ func (o Options) candidates(r *sampling.Row) choice {
 		}
 		c.sets, c.writes, c.cost = append(c.sets, set), append(c.writes, writes), append(c.cost, cost)
 	}
-	if sure := o.sure(p); sure > 0 {
+	last, sure := k == len(eligible), o.sure(p)
+	if sure > 0 && !last {
 		k = min(k, sure)
-		add(p)
-		return c
 	}
 	add(p)
-	if k == len(eligible) || o.PositionTemperature == 0 {
+	if last || sure > 0 || o.PositionTemperature == 0 {
 		return c
 	}
 	noise, scores := rand.New(rand.NewPCG(math.Float64bits(r.Uniform[0]), 0)), make([]float64, len(p))

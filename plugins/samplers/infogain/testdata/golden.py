@@ -70,7 +70,7 @@ def step(x, n, phase, o):
         y[mask[list(a)]] = proposal[mask[list(a)]]
         return y
 
-    if o["threshold"] > 0:
+    if o["threshold"] > 0 and k < len(mask):
         near.append(np.min(np.abs(conf - o["threshold"])))
         if (sure := int(np.sum(conf >= o["threshold"]))) > 0:
             return after(top(conf, min(k, sure))), 1, None, min(near)
