@@ -172,7 +172,7 @@ func (j *job) summary(a sampling.Accounts) view.Summary {
 	}
 	return view.Summary{
 		Accounts: a, Finishes: j.finishes, Resumed: j.writer.Resumed(), Model: j.host.Model().Name,
-		Planner: Described(j.cfg.Planner), Sampler: Described(j.cfg.Sampler), Provider: j.host.Provider(), Notes: notes, Seed: j.host.Seed(),
+		Planner: DescribedPlanner(j.cfg.Planner), Sampler: Described(j.cfg.Sampler), Provider: j.host.Provider(), Notes: notes, Seed: j.host.Seed(),
 	}
 }
 
@@ -189,6 +189,14 @@ func (j *job) without(finish sampling.Finish) string {
 		text += "; text answers have no lines for them"
 	}
 	return text
+}
+
+// DescribedPlanner is [Described] with the planner's own network, where it has one.
+func DescribedPlanner(p config.Planner) string {
+	if p.Network == "" {
+		return Described(p.Part)
+	}
+	return Described(p.Part) + " network=" + p.Network
 }
 
 // Described names a plugin with its options, such as "eb gamma=0.1".

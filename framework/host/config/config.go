@@ -12,7 +12,7 @@ import "github.com/mdmhost/mdmhost/framework/training/data"
 type Config struct {
 	Model    string   `koanf:"model"`
 	Runtime  Runtime  `koanf:"runtime"`
-	Planner  Part     `koanf:"planner"`
+	Planner  Planner  `koanf:"planner"`
 	Sampler  Part     `koanf:"sampler"`
 	Plugins  Plugins  `koanf:"plugins"`
 	Sampling Sampling `koanf:"sampling"`
@@ -65,6 +65,12 @@ type Runtime struct {
 type Part struct {
 	Name    string         `koanf:"name"`
 	Options map[string]any `koanf:",remain"`
+}
+
+// Planner is the planner and the network of its own that it may have.
+type Planner struct {
+	Part    `koanf:",squash"`
+	Network string `koanf:"network"` // embedded model or directory; "": none
 }
 
 // Plugins bounds how long plugins may take, in seconds, and what is shown of their logs.

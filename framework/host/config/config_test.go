@@ -71,7 +71,7 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 	values := map[string]string{
 		"model": "m", "runtime.kind": "onnx", "runtime.provider": "auto", "runtime.threads": "2", "runtime.device": "1",
 		"runtime.library": "lib", "runtime.head": "go", "runtime.library_dirs": "/a:/b", "runtime.optimize": "off", "runtime.arena": "false",
-		"runtime.warmup": "true", "plugins.start_timeout": "1.5", "plugins.call_timeout": "2", "plugins.log": "info", "planner.name": "eb", "sampler.name": "other",
+		"runtime.warmup": "true", "plugins.start_timeout": "1.5", "plugins.call_timeout": "2", "plugins.log": "info", "planner.name": "eb", "planner.network": "n", "sampler.name": "other",
 		"sampling.temperature": "0.7", "sampling.top_k": "5", "sampling.top_p": "0.9", "sampling.min_p": "0.1",
 		"sampling.suppress_tokens": "[3, 4]", "sampling.draw": "gumbel", "num": "2", "batch": "3", "steps": "4", "length": "5",
 		"seed": "18446744073709551615", "prompt": "p", "format": "jsonl", "details": "true", "out": "o", "overwrite": "true",
@@ -99,7 +99,7 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 			LibraryDirs: []string{"/a", "/b"}, Optimize: "off", Warmup: true,
 			SessionConfig: map[string]string{"session.intra_op.allow_spinning": "1"}},
 		Plugins: config.Plugins{StartTimeout: 1.5, CallTimeout: 2, Log: "info"},
-		Planner: config.Part{Name: "eb", Options: map[string]any{"gamma": config.Text("0.2")}},
+		Planner: config.Planner{Part: config.Part{Name: "eb", Options: map[string]any{"gamma": config.Text("0.2")}}, Network: "n"},
 		Sampler: config.Part{Name: "other"},
 		Sampling: config.Sampling{Temperature: 0.7, TopK: 5, TopP: 0.9, MinP: 0.1, SuppressTokens: []int32{3, 4}, Draw: "gumbel",
 			TopPRule: "below", CFGScale: 1.5, CFGKeepTokens: []int32{1}, RepetitionPenalty: 1.2, PenaltyLambda: 2, EOSPenalty: 3, LogitsEOSInf: true,
@@ -213,7 +213,7 @@ func TestSpellings(t *testing.T) {
 	} {
 		c := load(t, config.Sources{File: write(t, name+".yaml", text)})
 		want := config.Part{Name: "eb", Options: map[string]any{"gamma": 0.3}}
-		if diff := cmp.Diff(want, c.Planner); diff != "" {
+		if diff := cmp.Diff(want, c.Planner.Part); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if diff := cmp.Diff(map[string]string{"ep.b": "1"}, c.Runtime.SessionConfig); diff != "" {

@@ -38,6 +38,7 @@ var samplingKeys = []Key{
 	{Name: "runtime.warmup", Kind: Bool, Default: false, Help: "run one pass at the start, so that the first real one is not slower"},
 	{Name: "runtime.session_config", Kind: Map, Help: "session configuration entries of ONNX Runtime, by their own dotted names"},
 	{Name: "planner.name", Kind: String, Default: "confidence", Help: "planner: the name of an installed one or the path of a binary"},
+	{Name: "planner.network", Kind: String, Help: "embedded model, or the directory of a planner network or a masked language model, that scores the proposals for planners that ask for it (p2 with bert or trained)"},
 	{Name: "sampler.name", Kind: String, Default: "masked", Help: "sampler: the name of an installed one or the path of a binary"},
 	{Name: "plugins.start_timeout", Kind: Float, Default: 10.0, Min: at(0), Above: true, Max: at(3600), Help: "seconds that a plugin may take to start"},
 	{Name: "plugins.call_timeout", Kind: Float, Default: 30.0, Min: at(0), Above: true, Max: at(86400), Help: "seconds that a plugin may take for one answer"},
@@ -99,10 +100,10 @@ func Lookup(name string) *Key {
 	return nil
 }
 
-// option splits the key of a plugin's option, such as "planner.gamma".
+// option splits the key of a plugin's option, such as "planner.gamma"; planner.network is the host's.
 func option(key string) (section, name string, ok bool) {
 	section, name, ok = strings.Cut(key, ".")
-	return section, name, ok && slices.Contains(plugins, section) && name != "name" && plain(name)
+	return section, name, ok && slices.Contains(plugins, section) && Lookup(key) == nil && plain(name)
 }
 
 // plain names may stand in koanf, whose delimiter is "/".

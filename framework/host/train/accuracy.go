@@ -51,7 +51,7 @@ func (g *gauge) accuracy(ctx context.Context, d *data.Dataset, rows int, bar *me
 		return nil, err
 	}
 	a := evaluate.NewAccuracy(answers)
-	a.Planner, a.Sampler = answer.Described(h.Config().Planner), answer.Described(h.Config().Sampler)
+	a.Planner, a.Sampler = answer.DescribedPlanner(h.Config().Planner), answer.Described(h.Config().Sampler)
 	return &a, nil
 }
 
