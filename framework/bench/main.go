@@ -74,9 +74,9 @@ func (b bench) run(ctx context.Context, only []string) error {
 	groups := []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"head", b.head}, {"start", b.start}, {"train", b.train}, {"twin", b.twin}}
+	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"planners", b.planners}, {"head", b.head}, {"start", b.start}, {"train", b.train}, {"twin", b.twin}}
 	if len(only) == 0 {
-		only = []string{"nfe", "plugin", "head", "start"}
+		only = []string{"nfe", "plugin", "planners", "head", "start"}
 	}
 	for _, name := range only {
 		known := false

@@ -35,6 +35,5 @@ func (b bench) plugin(ctx context.Context) (err error) {
 	fmt.Printf("# %s: %d rounds, ms per step: plugin %.2f, in process %.2f\n", s, len(ms[0]), median(ms[0]), median(ms[1]))
 	return errors.Join(
 		report(os.Stdout, "plugin_vs_inprocess", paired(ms[0], ms[1]), "<=1.02"),
-		report(os.Stdout, "planner_call_in_run_ms", median(calls[1:]), ""),
-		b.call(ctx))
+		report(os.Stdout, "planner_call_in_run_ms", median(calls[1:]), ""))
 }
