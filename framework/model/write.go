@@ -13,11 +13,11 @@ import (
 )
 
 // WriteDir writes a model directory from its files' contents by path, whole or not at all: under another name beside dir, onto
-// the disk, opened as a test, then into place. A directory that is there already is exchanged for it, unless it holds
+// the disk, opened with opts as a test, then into place. A directory that is there already is exchanged for it, unless it holds
 // files that the new one lacks: then nothing is changed.
-func WriteDir(dir string, files map[string][]byte) error {
+func WriteDir(dir string, files map[string][]byte, opts ...Option) error {
 	err := replaceDir(dir, files, func(written string) error {
-		_, err := Open(written)
+		_, err := Open(written, opts...)
 		return err
 	})
 	if err != nil {

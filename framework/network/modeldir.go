@@ -43,6 +43,9 @@ func WriteModelDir(dir string, m ModelDir) error {
 	if err != nil {
 		return fmt.Errorf("model %s: %w", dir, err)
 	}
+	if m.Config.Judges() || m.Manifest != nil && m.Manifest.Planner != nil {
+		return model.WriteDir(dir, files, model.AsPlanner())
+	}
 	return model.WriteDir(dir, files)
 }
 

@@ -50,6 +50,7 @@ var trainingKeys = []Key{
 
 	{Name: "train.run", Kind: String, Default: "", Help: "directory of the run: artifacts, checkpoints, metrics, the finished model"},
 	{Name: "train.from", Kind: String, Default: "", Help: "model directory to begin with, instead of a new network"},
+	{Name: "train.planner_from", Kind: String, Default: "", Help: "model directory that a planner begins with (trainer p2planner): a masked language model of the denoiser's vocabulary, or a planner"},
 	{Name: "train.name", Kind: String, Default: "", Help: "name of the finished model (empty: that of the run directory)"},
 	{Name: "train.steps", Kind: Int, Default: 1000, Min: at(1), Help: "optimiser steps"},
 	{Name: "train.minutes", Kind: Float, Default: 0.0, Min: at(0), Help: "stop after so many minutes, with a checkpoint; the same command goes on (0: no bound)"},

@@ -34,6 +34,7 @@ type Optimizer struct {
 type Train struct {
 	Run             string  `koanf:"run"`  // directory
 	From            string  `koanf:"from"` // model directory whose parameters the run begins with
+	PlannerFrom     string  `koanf:"planner_from"`
 	Name            string  `koanf:"name"` // of the finished model
 	Steps           int64   `koanf:"steps"`
 	Minutes         float64 `koanf:"minutes"` // of this session; 0: no bound

@@ -45,22 +45,30 @@ func Artifacts(ctx context.Context, cfg *config.Config, o host.Options, dir stri
 	if err != nil {
 		return err
 	}
-	set, err := compose(cfg, d, t, cfg.Data.Length)
-	if err != nil {
-		return err
-	}
 	seed := uint64(0)
 	if cfg.Seed != nil {
 		seed = *cfg.Seed
 	}
-	params, err := begin(set.Manifest.Parameters, &t.reply.Spec, d, seed)
+	more, err := others(cfg, d, t, cfg.Data.Length, seed)
+	if err != nil {
+		return err
+	}
+	set, err := compose(cfg, d, more, t, cfg.Data.Length)
+	if err != nil {
+		return err
+	}
+	params, err := begin(set.Manifest.Parameters, &t.reply.Spec, d, more, seed)
+	if err != nil {
+		return err
+	}
+	frozen, err := begin(set.Manifest.Frozen, &t.reply.Spec, d, more, seed)
 	if err != nil {
 		return err
 	}
 	if err := set.Save(dir); err != nil {
 		return err
 	}
-	tensors := training.Tensors(set.Manifest.Parameters, params)
+	tensors := append(training.Tensors(set.Manifest.Parameters, params), training.Tensors(set.Manifest.Frozen, frozen)...)
 	if err := safetensors.WriteFile(filepath.Join(dir, ParametersFile), tensors, map[string]string{"format": "pt"}); err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@ type denoiser struct {
 	opset    int64
 	v        int // width of the logits
 	mask     int32
-	pad      int32   // -1: nothing is padded
+	pad      int32 // -1: nothing is padded
+	tokens   tokenizer.Tokenizer
 	suppress []int64 // ids that no position can turn out to be, sorted
 	notes    []string
 
@@ -47,9 +48,25 @@ func source(cfg *config.Config) (*model.Model, error) {
 
 // newDenoiser makes a new network for the data.
 func newDenoiser(cfg *config.Config, d *data.Data, seed uint64) (*denoiser, error) {
-	n, length := cfg.Network, d.Train.Length()
-	c := network.Config{VocabSize: d.Vocabulary.Size(), HiddenSize: n.HiddenSize, Layers: n.Layers, Heads: n.Heads, Intermediate: n.Intermediate,
-		MaxPositions: length, Norm: n.Norm, Activation: n.Activation, Positions: n.Positions, Bias: n.Bias, Tied: n.Tied, Time: n.Time}
+	c, err := sizedNetwork(cfg, network.Config{VocabSize: d.Vocabulary.Size()}, d.Train.Length())
+	if err != nil {
+		return nil, err
+	}
+	special := network.SpecialOf(d.Vocabulary)
+	if special.Mask < 0 {
+		return nil, fmt.Errorf("data.tokenizer: has no one mask token such as [MASK]; expected one, which stands for what is to be written")
+	}
+	out := ours(c, network.Initialise(c, seed))
+	out.mask, out.pad, out.tokens = special.Mask, special.Pad, d.Vocabulary
+	out.suppress = suppressed(d.Vocabulary, out.v, out.mask, out.pad)
+	return out, nil
+}
+
+// sizedNetwork is a new network, c with the settings of the section network, for rows of so many positions.
+func sizedNetwork(cfg *config.Config, c network.Config, length int) (network.Config, error) {
+	n := cfg.Network
+	c.HiddenSize, c.Layers, c.Heads, c.Intermediate, c.MaxPositions = n.HiddenSize, n.Layers, n.Heads, n.Intermediate, length
+	c.Norm, c.Activation, c.Positions, c.Bias, c.Tied, c.Time = n.Norm, n.Activation, n.Positions, n.Bias, n.Tied, n.Time
 	if c.Positions == network.Grid || n.Rows > 0 || n.Columns > 0 {
 		c.Grid = &network.GridSpec{Rows: n.Rows, Cols: n.Columns}
 	}
@@ -58,19 +75,12 @@ func newDenoiser(cfg *config.Config, d *data.Data, seed uint64) (*denoiser, erro
 	}
 	c = c.Filled()
 	if err := c.Validate(); err != nil {
-		return nil, networkProblems(cfg, err)
+		return c, networkProblems(cfg, err)
 	}
 	if c.MaxPositions != length {
-		return nil, config.Problems{{Origin: cfg.Origin("data.length"), Key: "data.length", Text: fmt.Sprintf("is %d, and the network's grid has %d cells; expected as many", length, c.MaxPositions)}}
+		return c, config.Problems{{Origin: cfg.Origin("data.length"), Key: "data.length", Text: fmt.Sprintf("is %d, and the network's grid has %d cells; expected as many", length, c.MaxPositions)}}
 	}
-	special := network.SpecialOf(d.Vocabulary)
-	if special.Mask < 0 {
-		return nil, fmt.Errorf("data.tokenizer: has no one mask token such as [MASK]; expected one, which stands for what is to be written")
-	}
-	out := ours(c, network.Initialise(c, seed))
-	out.mask, out.pad = special.Mask, special.Pad
-	out.suppress = suppressed(d.Vocabulary, out.v, out.mask, out.pad)
-	return out, nil
+	return c, nil
 }
 
 // networkKeys are the settings behind keys of config.json that are called otherwise.
@@ -116,7 +126,7 @@ func loadDenoiser(m *model.Model) (out *denoiser, err error) {
 		}
 		out.notes = strings.Split(strings.TrimSpace(report.String()), "\n")
 	}
-	out.model, out.mask, out.pad = m, m.MaskID, m.Config.Pad
+	out.model, out.mask, out.pad, out.tokens = m, m.MaskID, m.Config.Pad, m.Tokenizer
 	out.suppress = suppressed(m.Tokenizer, out.v, out.mask, out.pad)
 	return out, nil
 }

@@ -69,15 +69,16 @@ func unused(dir string) string {
 
 // writeModel writes the model directory of a checkpoint: the moving average, where there is one.
 func (s *session) writeModel(c *checkpoint.Checkpoint) error {
-	values, err := denoiserValues(c)
+	name, d := s.product()
+	values, err := valuesOf(c, name)
 	if err != nil {
 		return err
 	}
 	dir := filepath.Join(s.cfg.Train.Run, ModelDir)
-	if s.denoiser.foreign != nil {
-		return s.writeForeign(dir, values, c.Manifest.Step)
+	if d.foreign != nil {
+		return s.writeForeign(dir, d, values, c.Manifest.Step)
 	}
-	m := network.ModelDir{Config: *s.denoiser.config, Values: values, Tokenizer: s.data.Vocabulary.JSON,
+	m := network.ModelDir{Config: *d.config, Values: values, Tokenizer: s.data.Vocabulary.JSON, Special: s.special(),
 		Manifest: s.finished(c.Manifest.Step), Generation: s.generation(), Export: network.ExportOptions{Precision: s.cfg.Train.Precision}, DType: safetensors.F32}
 	if s.cfg.Train.Precision == network.Float16 {
 		m.DType = safetensors.F16
@@ -87,8 +88,7 @@ func (s *session) writeModel(c *checkpoint.Checkpoint) error {
 
 // writeForeign writes a model directory like the one that the run began with: the ONNX file with the learned values in it, the
 // parameters, and everything else as it was.
-func (s *session) writeForeign(dir string, values map[string][]float32, step int64) error {
-	d := s.denoiser
+func (s *session) writeForeign(dir string, d *denoiser, values map[string][]float32, step int64) error {
 	var ordered [][]float32
 	var tensors []safetensors.Tensor
 	for _, p := range d.Parameters() {
@@ -128,8 +128,10 @@ func (s *session) writeForeign(dir string, values map[string][]float32, step int
 	if files["config.json"], err = d.model.ReadFile("config.json"); err != nil {
 		return err
 	}
-	if files["generation_config.json"], err = json.MarshalIndent(s.generation(), "", "  "); err != nil {
-		return err
+	if g := s.generation(); g != nil {
+		if files["generation_config.json"], err = json.MarshalIndent(g, "", "  "); err != nil {
+			return err
+		}
 	}
 	m := s.finished(step)
 	m.Time.Input, m.Gap = d.model.Manifest.Time.Input, d.model.Manifest.Gap
@@ -139,23 +141,26 @@ func (s *session) writeForeign(dir string, values map[string][]float32, step int
 		return err
 	}
 	files["mdm.json"] = append(text, '\n')
+	if m.Planner != nil {
+		return model.WriteDir(dir, files, model.AsPlanner())
+	}
 	return model.WriteDir(dir, files)
 }
 
-// denoiserValues reads the denoiser's parameters out of a checkpoint.
-func denoiserValues(c *checkpoint.Checkpoint) (_ network.Values, err error) {
-	name := checkpoint.ModelFile
+// valuesOf reads a network's parameters out of a checkpoint.
+func valuesOf(c *checkpoint.Checkpoint, name string) (_ network.Values, err error) {
+	file := checkpoint.ModelFile
 	if c.Has(checkpoint.EMAFile) {
-		name = checkpoint.EMAFile
+		file = checkpoint.EMAFile
 	}
-	f, err := c.Open(name)
+	f, err := c.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	out := network.Values{}
 	for _, t := range f.Tensors() {
-		if local, ok := strings.CutPrefix(t.Name, spec.Denoiser+"."); ok {
+		if local, ok := strings.CutPrefix(t.Name, name+"."); ok {
 			values, err := t.Float32s()
 			if err != nil {
 				return nil, err
@@ -189,6 +194,9 @@ func (s *session) manifest(step int64) *model.Manifest {
 // generation is the model's generation_config.json: the settings of sampling that stand in the run's configuration, or that the
 // model had which it began with.
 func (s *session) generation() map[string]any {
+	if name, _ := s.product(); name != spec.Denoiser {
+		return nil
+	}
 	out := s.inherited()
 	for _, e := range s.cfg.Entries() {
 		section, rest, nested := strings.Cut(e.Key, ".")

@@ -15,6 +15,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/model/tokenizer"
 	"github.com/mdmhost/mdmhost/framework/training/data"
+	"github.com/mdmhost/mdmhost/framework/training/spec"
 )
 
 // inherit takes over from the model that the run begins with what the user does not give: network and tokenizer, settings of
@@ -25,8 +26,10 @@ func (s *session) inherit(from *model.Model) error {
 		problems = append(problems, config.Problem{Origin: s.cfg.Origin(key), Key: key,
 			Text: fmt.Sprintf("is %v, and model %s, which the run begins with, has %v; leave it out, or begin without the model", given, from.Name, own)})
 	}
-	if err := s.sameNetwork(from, unlike); err != nil {
-		return err
+	if !s.trainer.sizes() {
+		if err := s.sameNetwork(from, unlike); err != nil {
+			return err
+		}
 	}
 	if err := s.sameTokenizer(from, unlike); err != nil {
 		return err
@@ -143,6 +146,10 @@ func ofModel(m *model.Model, err error) error {
 // the data says nothing else.
 func (s *session) finished(step int64) *model.Manifest {
 	m, from := s.manifest(step), s.denoiser.model
+	if name, d := s.product(); name != spec.Denoiser {
+		m.Family, m.Planner, m.Infill = "planner", d.planner(), model.Infill{}
+		return m
+	}
 	if from == nil {
 		return m
 	}

@@ -34,6 +34,7 @@ func (s *session) say(line string) {
 // report draws the curve and prints the summary.
 func (s *session) report(sum *training.Summary) error {
 	run := s.cfg.Train.Run
+	_, made := s.product()
 	lines, err := record.Read(filepath.Join(run, MetricsFile))
 	if err == nil && slices.ContainsFunc(lines, func(l record.Line) bool { return !math.IsNaN(l.BitsPerToken) }) {
 		err = curve.WriteFile(filepath.Join(run, CurveFile), lines, curve.Options{Title: s.name() + ", " + s.trainer.description.Name, Unit: "bits per token"})
@@ -41,7 +42,7 @@ func (s *session) report(sum *training.Summary) error {
 	seconds := func(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
 	text := progress.Summary{Step: sum.Step, Steps: s.cfg.Train.Steps, From: sum.From, Stopped: s.ending(sum), Tokens: sum.SessionTokens,
 		Times: progress.Times{Wall: seconds(sum.Seconds), Data: seconds(sum.Share.Data), Runtime: seconds(sum.Share.Steps), Evaluation: seconds(sum.Share.Evaluations), Checkpoint: seconds(sum.Share.Checkpoints)},
-		Best:  sum.Best, Model: s.name(), Trainer: s.trainer.String(), Provider: s.provider(), Notes: append(s.device.Notes(), s.denoiser.notes...), Run: run, Seed: s.seed,
+		Best:  sum.Best, Model: s.name(), Trainer: s.trainer.String(), Provider: s.provider(), Notes: append(s.device.Notes(), made.notes...), Run: run, Seed: s.seed,
 		Files: slices.DeleteFunc([]string{MetricsFile, CurveFile, LogFile, ModelDir}, func(name string) bool {
 			_, err := os.Stat(filepath.Join(run, name))
 			return err != nil

@@ -28,9 +28,10 @@ var control = []string{"train.run", "train.name", "train.minutes", "train.eval_e
 // paths are the settings that name files. Each tells which of its values do: the others are names of something else.
 var paths = map[string]func(value string) bool{
 	"data.train": anyPath, "data.valid": anyPath, "data.prepared": anyPath,
-	"data.tokenizer": func(v string) bool { return v != data.Characters && v != data.SMILES },
-	"train.from":     func(v string) bool { return !slices.Contains(model.Embedded(), v) },
-	"trainer.name":   func(v string) bool { return strings.ContainsRune(v, '/') },
+	"data.tokenizer":     func(v string) bool { return v != data.Characters && v != data.SMILES },
+	"train.from":         func(v string) bool { return !slices.Contains(model.Embedded(), v) },
+	"train.planner_from": func(v string) bool { return !slices.Contains(model.Embedded(), v) },
+	"trainer.name":       func(v string) bool { return strings.ContainsRune(v, '/') },
 }
 
 func anyPath(string) bool { return true }
@@ -43,7 +44,8 @@ func binding(cfg *config.Config) map[string]any {
 		section, _, _ := strings.Cut(e.Key, ".")
 		switch {
 		case e.Note != "" || !slices.Contains([]string{"network", "data", "trainer", "optimizer", "train"}, section) || slices.Contains(control, e.Key):
-		case cfg.Train.From != "" && (section == "network" || slices.Contains([]string{"data.tokenizer", "data.bos", "data.eos"}, e.Key)): // the model's
+		case cfg.Train.From != "" && section == "network" && !cfg.Given(e.Key): // the model's, or those of a planner
+		case cfg.Train.From != "" && (slices.Contains([]string{"data.tokenizer", "data.bos", "data.eos"}, e.Key)): // the model's
 		case section == "data" && cfg.Data.Prepared != "" && !slices.Contains([]string{"data.prepared", "data.length", "data.shuffle"}, e.Key):
 		default:
 			out[e.Key] = absolute(e.Key, e.Value)

@@ -74,10 +74,14 @@ func (t *trainer) String() string {
 }
 
 // compose makes the artifacts.
-func compose(cfg *config.Config, d *denoiser, t *trainer, length int) (*artifact.Set, error) {
+func compose(cfg *config.Config, d *denoiser, others map[string]*denoiser, t *trainer, length int) (*artifact.Set, error) {
 	o := cfg.Optimizer
+	networks := map[string]artifact.Network{spec.Denoiser: d}
+	for name, n := range others {
+		networks[name] = n
+	}
 	return artifact.Compose(artifact.Composition{
-		Trainer: t.description.Name, Task: t.task, Reply: t.reply, Networks: map[string]artifact.Network{spec.Denoiser: d},
+		Trainer: t.description.Name, Task: t.task, Reply: t.reply, Networks: networks,
 		Rows: cmp.Or(t.task.Rows, cfg.Train.Batch), EvalRows: cmp.Or(t.task.Rows, cfg.Train.Batch), Length: length,
 		Adam:     artifact.AdamW{Beta1: o.Beta1, Beta2: o.Beta2, Epsilon: o.Epsilon, WeightDecay: o.WeightDecay, Average: o.EMA > 0},
 		Autodiff: autodiff.Options{Kernels: cfg.Train.Kernels, Recompute: cfg.Train.Recompute},
@@ -85,18 +89,22 @@ func compose(cfg *config.Config, d *denoiser, t *trainer, length int) (*artifact
 }
 
 // begin is where a new run begins: the denoiser's values under every network of the trainer that starts as it does, fresh
-// ones where it asks for them, and the trainer's own parameters.
-func begin(ps []artifact.Parameter, s *spec.Spec, d *denoiser, seed uint64) ([]float32, error) {
+// ones where it asks for them, the values of networks that are no copies of the denoiser, and the trainer's own parameters.
+func begin(ps []artifact.Parameter, s *spec.Spec, d *denoiser, others map[string]*denoiser, seed uint64) ([]float32, error) {
 	fresh := map[string]network.Values{}
 	for i := range s.Networks {
 		n := &s.Networks[i]
+		if own := others[n.Name]; own != nil {
+			fresh[n.Name] = own.values
+			continue
+		}
 		if n.Init != spec.Fresh {
 			continue
 		}
 		if d.config == nil {
 			return nil, fmt.Errorf("network %s: is to start fresh, and nobody knows how the parameters of %s start; expected one of the framework's networks", n.Name, d.model.Name)
 		}
-		fresh[n.Name] = network.Initialise(*d.config, seed+1+uint64(i))
+		fresh[n.Name] = network.Initialise(*d.config, seedOf(seed, i))
 	}
 	return flat(ps, func(p *artifact.Parameter) ([]float32, error) {
 		for i := range s.Params {

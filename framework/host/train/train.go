@@ -58,6 +58,7 @@ type session struct {
 	data     *data.Data
 	denoiser *denoiser
 	trainer  *trainer
+	others   map[string]*denoiser // networks of the trainer besides the denoiser that are no copies of it
 	set      *artifact.Set
 	device   *onnx.Device
 	store    *checkpoint.Store
@@ -155,6 +156,12 @@ func (s *session) prepare(ctx context.Context, o host.Options) error {
 		return err
 	}
 	if from != nil {
+		if s.denoiser, err = loadDenoiser(from); err != nil {
+			return err
+		}
+		if s.trainer, err = ask(ctx, s.cfg, o, s.denoiser); err != nil {
+			return err
+		}
 		if err := s.inherit(from); err != nil {
 			return err
 		}
@@ -165,18 +172,19 @@ func (s *session) prepare(ctx context.Context, o host.Options) error {
 	if err := s.checkPatience(); err != nil {
 		return err
 	}
-	if from == nil {
-		s.denoiser, err = newDenoiser(s.cfg, s.data, s.seed)
-	} else if s.denoiser, err = loadDenoiser(from); err == nil {
+	if from != nil {
 		err = s.denoiser.fits(s.data)
+	} else if s.denoiser, err = newDenoiser(s.cfg, s.data, s.seed); err == nil {
+		s.trainer, err = ask(ctx, s.cfg, o, s.denoiser)
 	}
 	if err != nil {
 		return err
 	}
-	if s.trainer, err = ask(ctx, s.cfg, o, s.denoiser); err != nil {
+	length := s.data.Train.Length()
+	if s.others, err = others(s.cfg, s.denoiser, s.trainer, length, s.seed); err != nil {
 		return err
 	}
-	if s.set, err = compose(s.cfg, s.denoiser, s.trainer, s.data.Train.Length()); err != nil {
+	if s.set, err = compose(s.cfg, s.denoiser, s.others, s.trainer, length); err != nil {
 		return err
 	}
 	s.device, err = openDevice(ctx, s.cfg)
@@ -235,7 +243,7 @@ func (s *session) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	frozen, err := begin(s.set.Manifest.Frozen, &s.trainer.reply.Spec, s.denoiser, s.seed)
+	frozen, err := begin(s.set.Manifest.Frozen, &s.trainer.reply.Spec, s.denoiser, s.others, s.seed)
 	if err != nil {
 		return err
 	}
@@ -281,7 +289,7 @@ func (s *session) observe(from int64, best *checkpoint.Best) training.Observer {
 }
 
 func (s *session) initial() (*training.State, error) {
-	params, err := begin(s.set.Manifest.Parameters, &s.trainer.reply.Spec, s.denoiser, s.seed)
+	params, err := begin(s.set.Manifest.Parameters, &s.trainer.reply.Spec, s.denoiser, s.others, s.seed)
 	if err != nil {
 		return nil, err
 	}
