@@ -1,0 +1,273 @@
+package evaluate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/mdmhost/mdmhost/framework/diffusion"
+)
+
+// Order is a planner of Planner-Aware Path Learning, a distribution G(z, x) over masked positions that chooses which of the
+// proposals z ~ D(x) is written next; none is revised (sheet papl, 3.1).
+//
+// Step returns what the bound needs at one state: G(x0, x)_i; log F(x, x0^i, i), F being the chance over z that i is chosen when its
+// proposal is the true token; and a lower bound of log F, that of a corollary. lp [n][V] are the denoiser's log-probabilities at
+// the n masked positions in ascending order, y [n] the true tokens.
+type Order interface {
+	Step(lp [][]float64, y []int64) (g, logF, low []float64)
+}
+
+// UniformOrder chooses any masked position: the plain sampler. G does not read z, so that F = G, E2 = 0 and E1 = E_unif.
+type UniformOrder struct{}
+
+// Step implements [Order].
+func (UniformOrder) Step(lp [][]float64, _ []int64) (g, logF, low []float64) {
+	n := float64(len(lp))
+	for range lp {
+		g, logF = append(g, 1/n), append(logF, -math.Log(n))
+	}
+	return g, logF, logF
+}
+
+// GreedyOrder writes the proposal that the denoiser finds most probable, at the lowest position on ties. The other proposals are
+// independent of each other, so F is a product of cumulative probabilities: exact without any sample. Its corollary is A.8, where
+// every other masked position proposes its true token.
+type GreedyOrder struct{}
+
+// Step implements [Order].
+func (GreedyOrder) Step(lp [][]float64, y []int64) (g, logF, low []float64) {
+	n := len(lp)
+	g, logF, low = make([]float64, n), make([]float64, n), make([]float64, n)
+	top := 0
+	for i := range lp {
+		if lp[i][y[i]] > lp[top][y[top]] {
+			top = i
+		}
+	}
+	g[top] = 1
+	for j := range lp {
+		if j != top {
+			logF[top] += loses(lp[j], lp[top][y[top]], j > top)
+			low[top] += lp[j][y[j]]
+		}
+	}
+	return g, logF, low // log F is read where G > 0
+}
+
+// loses is the log of the chance that a proposal drawn from lp [V] scores below the winner's score, or as high where it loses ties.
+func loses(lp []float64, winner float64, tie bool) float64 {
+	sum := 0.0
+	for _, x := range lp {
+		if x < winner || tie && x == winner {
+			sum += math.Exp(x)
+		}
+	}
+	return math.Log(min(sum, 1))
+}
+
+// PELBO is the planner-aware bound P-ELBO of a denoiser and an order (Planner-Aware Path Learning, proposition 3.2; sheet papl, 4.3):
+// log p^G(x0) >= E1 + E2, with the reference chain r^G, which walks from all masks to x0 by G(x0, x) and writes true tokens.
+type PELBO struct {
+	Denoiser Network
+	Order    Order
+}
+
+// PELBOTerms are in nats. E1 is not positive. E2 is no negative KL divergence whatever the paper says: F(x, x0^i, i) is not normalised
+// over i, so that E2 may be positive, and E1 + E2 is a bound all the same. Corollary is a looser bound, E1 plus a lower bound
+// of E2: A.8 for the greedy order, A.9 for the soft greedy one, A.13 for P2's top-k, E1 itself for the uniform one.
+type PELBOTerms struct{ E1, E2, Corollary float64 }
+
+// Total is E1 + E2.
+func (t PELBOTerms) Total() float64 { return t.E1 + t.E2 }
+
+// step adds w times the terms of one state.
+func (t *PELBOTerms) step(w float64, lp [][]float64, y []int64, order Order) (g []float64) {
+	g, logF, low := order.Step(lp, y)
+	for i := range g {
+		if g[i] > 0 {
+			e1 := w * g[i] * lp[i][y[i]]
+			t.E1 += e1
+			t.E2 += w * g[i] * (logF[i] - math.Log(g[i]))
+			t.Corollary += e1 + w*g[i]*(low[i]-math.Log(g[i]))
+		}
+	}
+	return g
+}
+
+// Draws are unbiased estimates of the terms, one for each path of the reference chain from number from to to-1. Each takes L calls
+// of the denoiser, batched over paths, and adds up the expectation over the next position at each step. A draw is a function of
+// seed, row and its number.
+func (p *PELBO) Draws(s *Sequence, seed uint64, row, from, to int) ([]PELBOTerms, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	L := len(s.Free)
+	noise := diffusion.NewNoise(seed, "pelbo.path")
+	out, masked, u := make([]PELBOTerms, to-from), make([][]bool, to-from), make([][]float32, to-from)
+	for b := range out {
+		masked[b], u[b] = all(L), make([]float32, L)
+		if L > 0 {
+			noise.Uniform(u[b], int64(from+b), row, L)
+		}
+	}
+	for k := range L {
+		x := make([][]int64, len(out))
+		for b := range x {
+			x[b] = s.state(masked[b])
+		}
+		lp, err := s.ask(p.Denoiser, x)
+		if err != nil {
+			return nil, err
+		}
+		for b := range out {
+			in := places(masked[b], true)
+			rows, y := s.rows(lp[b], in)
+			g := out[b].step(1, rows, y, p.Order)
+			masked[b][in[choose1(g, float64(u[b][k]))]] = false
+		}
+	}
+	return out, nil
+}
+
+// choose1 draws an index of g, which sums to 1.
+func choose1(g []float64, u float64) int {
+	sum, last := 0.0, 0
+	for i, x := range g {
+		if x <= 0 {
+			continue
+		}
+		if sum, last = sum+x, i; u < sum {
+			break
+		}
+	}
+	return last
+}
+
+// Exact follows all paths of the reference chain at once: a call of the denoiser for each state that it reaches, 2^L - 1 of them for
+// random orders of at most [MaxExact] positions, L for the greedy order, of any number.
+func (p *PELBO) Exact(s *Sequence) (PELBOTerms, error) {
+	var out PELBOTerms
+	if err := s.check(); err != nil {
+		return out, err
+	}
+	L := len(s.Free)
+	if _, greedy := p.Order.(GreedyOrder); greedy {
+		one, err := p.Draws(s, 0, 0, 0, 1) // there is one path
+		if err != nil {
+			return out, err
+		}
+		return one[0], nil
+	}
+	if L > MaxExact {
+		return out, fmt.Errorf("exact enumeration: %d free positions: expected at most %d, since every subset of masks is a call; estimate the bound instead", L, MaxExact)
+	}
+	r := make([]float64, 1<<L) // r_k^G of the sets of masked positions, which lose one position a step
+	r[len(r)-1] = 1
+	for M := len(r) - 1; M > 0; M-- {
+		if r[M] == 0 {
+			continue
+		}
+		masked := make([]bool, L)
+		for j := range masked {
+			masked[j] = M>>j&1 == 1
+		}
+		lp, err := s.ask(p.Denoiser, [][]int64{s.state(masked)})
+		if err != nil {
+			return out, err
+		}
+		in := places(masked, true)
+		rows, y := s.rows(lp[0], in)
+		for i, g := range out.step(r[M], rows, y, p.Order) {
+			r[M&^(1<<in[i])] += r[M] * g
+		}
+	}
+	return out, nil
+}
+
+// rows are the rows of lp [L][V] at some free positions, and the true tokens there.
+func (s *Sequence) rows(lp [][]float64, at []int) (rows [][]float64, y []int64) {
+	for _, j := range at {
+		rows, y = append(rows, lp[j]), append(y, s.X0[s.Free[j]])
+	}
+	return rows, y
+}
+
+func all(n int) []bool {
+	out := make([]bool, n)
+	for i := range out {
+		out[i] = true
+	}
+	return out
+}
+
+// TopK is P2's top-k sampler with self-planning, which keeps one position more a step and masks the others again (sheet papl, 3.2): the k
+// positions with the largest eta D^i(z^i | x) where masked and D-hat^i(x^i | x) where written, the lower position on ties.
+type TopK struct {
+	Denoiser Network
+	Eta      float64 // above 0
+}
+
+// Exact is the bound on -log p of the top-k sampler: one path, that of the choice with z = x0, of L calls. The positions that are not
+// kept lose independently of each other, so that the F of proposition A.12 is a product, and E1 + E2 is exact:
+//
+//	E1 = sum_k sum over masked kept i of log D^i(x0^i | Y_k)    E2 = sum_k sum over masked others of log P(its proposal loses)
+//
+// The corollary is A.13, where every other masked position proposes its true token.
+func (p *TopK) Exact(s *Sequence) (PELBOTerms, error) {
+	var t PELBOTerms
+	if !(p.Eta > 0) || math.IsInf(p.Eta, 1) {
+		return t, fmt.Errorf("top-k: eta is %v; expected a finite number above 0", p.Eta)
+	}
+	if err := s.check(); err != nil {
+		return t, err
+	}
+	L := len(s.Free)
+	masked, score := all(L), make([]float64, L)
+	for k := 1; k <= L; k++ {
+		answer, err := s.ask(p.Denoiser, [][]int64{s.state(masked)})
+		if err != nil {
+			return t, err
+		}
+		lp, lift := answer[0], math.Log(p.Eta)
+		for j := range score {
+			if score[j] = s.truth(lp, j); masked[j] {
+				score[j] += lift
+			}
+			if math.IsNaN(score[j]) {
+				return t, errors.New("network: a log-probability is NaN; expected a number")
+			}
+		}
+		kept, worst := best(score, k)
+		for j := range score {
+			switch {
+			case masked[j] && kept[j]:
+				t.E1 += s.truth(lp, j)
+			case masked[j]:
+				t.E2 += loses(lp[j], score[worst]-lift, j > worst)
+			}
+			if masked[j] {
+				t.Corollary += s.truth(lp, j)
+			}
+		}
+		for j := range masked {
+			masked[j] = !kept[j]
+		}
+	}
+	return t, nil
+}
+
+// best are the k largest scores, the lower index on ties, and the index of the last of them.
+func best(score []float64, k int) (kept []bool, worst int) {
+	kept = make([]bool, len(score))
+	for range k {
+		worst = -1
+		for j, x := range score {
+			if !kept[j] && (worst < 0 || x > score[worst]) {
+				worst = j
+			}
+		}
+		kept[worst] = true
+	}
+	return kept, worst
+}
