@@ -25,7 +25,14 @@ type LoopConfig struct {
 	V            int     // writable ids lie below V
 	Suppress     []int32 // ids that nobody may write; the mask id is among them in any case
 	Draw         Draw
+	Guidance     Guidance
 	Rows         int // size of the batch
+	Blocks       Blocks
+	Stop         Stop
+	HoldBack     []int32 // ids that may be drawn but open last: where one is proposed the statistics show no confidence
+	MaxNFE       int     // most passes of a row, the last of which opens the rest; 0 = no bound
+	PadTo        int     // the model sees rows of at least this length: what is missing at the end is masked and never opened
+	Memory       bool    // the head keeps something of every pass (CreditDecoding), so that no pass may be saved
 	RunID        string
 	// Next returns the waiting rows one by one.
 	Next func() (Request, bool)
@@ -123,11 +130,11 @@ func (l *Loop) take() (*canvas, error) {
 	}
 	if !l.caps.Padding && l.used > 0 { // without an attention mask only rows of one length share a batch
 		i := slices.IndexFunc(l.slots, func(c *canvas) bool { return c != nil })
-		if len(l.slots[i].tokens) != len(l.waiting.Tokens) {
+		if l.width(len(l.slots[i].tokens)) != l.width(len(l.waiting.Tokens)) {
 			return nil, nil
 		}
 	}
-	c, err := newCanvas(*l.waiting, l.MaskID, max(l.caps.V, l.V), time.Now())
+	c, err := newCanvas(*l.waiting, l.MaskID, max(l.caps.V, l.V), l.Blocks, time.Now())
 	l.waiting = nil
 	return c, err
 }
@@ -163,6 +170,7 @@ func (l *Loop) emit(slot int) error {
 		l.accounts.Rows++
 	}
 	l.accounts.Tokens += r.Opened
+	l.accounts.Until += r.Until
 	for _, o := range l.Observers {
 		o.Finished(r)
 	}
@@ -204,7 +212,7 @@ func (l *Loop) Advance(ctx context.Context, rows []Advance) ([]RowState, error) 
 		if err := l.denoise(ctx, rows, &l.PlannerNeeds); err != nil {
 			return nil, err
 		}
-		if len(l.pass.step.Rows) > 0 {
+		for again := len(l.pass.step.Rows) > 0; again; again = l.again() {
 			if err := l.plan(ctx); err != nil {
 				return nil, err
 			}
@@ -215,26 +223,6 @@ func (l *Loop) Advance(ctx context.Context, rows []Advance) ([]RowState, error) 
 		rows, more = l.ahead()
 	}
 	return l.states(l.pass.asked), nil
-}
-
-// ahead returns the next step of every row of the last pass, and whether all of them have one.
-func (l *Loop) ahead() ([]Advance, bool) {
-	next := l.pass.next[:0]
-	for _, a := range l.pass.asked {
-		c := l.slots[a.Slot]
-		taken := c.step - c.passAt // more than one where the planner skipped empty steps
-		if c.finish != "" || c.nextT != 0 || taken < 1 || taken > len(a.Ahead) {
-			return nil, false
-		}
-		from := Time{a.S, a.AlphaS}
-		if taken > 1 {
-			from = a.Ahead[taken-2]
-		}
-		to := a.Ahead[taken-1]
-		next = append(next, Advance{Slot: a.Slot, T: from.T, S: to.T, AlphaT: from.Alpha, AlphaS: to.Alpha, Ahead: a.Ahead[taken:]})
-	}
-	l.pass.next = next
-	return next, len(next) > 0
 }
 
 // Denoise implements [Session].
@@ -269,6 +257,7 @@ func (l *Loop) Plan(ctx context.Context) ([]Decision, error) {
 		if err := l.faulty(); err != nil { // the sampler has seen the row and counts on a decision for it
 			return nil, err
 		}
+		l.holdBack()
 		l.lay(&l.PlannerNeeds)
 	}
 	if err := l.plan(ctx); err != nil {
