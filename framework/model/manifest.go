@@ -72,7 +72,7 @@ const (
 // (P2, Peng et al. 2025, section 3.8 of the sheet p2.md).
 type Planner struct {
 	Head        string `json:"head"`                   // HeadVocabulary or HeadBinary
-	MaskPattern bool   `json:"mask_pattern,omitempty"` // it takes masked int64 [B, L], 1 = a proposal for a masked position
+	MaskPattern bool   `json:"mask_pattern,omitempty"` // HeadBinary: it takes masked int64 [B, L], 1 = a proposal for a masked position
 }
 
 // Network is a network besides the denoiser, in files below the model directory.
@@ -139,6 +139,9 @@ func ParseManifest(name string, data []byte) (*Manifest, error) {
 	}
 	if m.Planner != nil && m.Family != "planner" {
 		return nil, fmt.Errorf("%s: planner: describes a planner network, but family is %q; set it to \"planner\", or remove the entry", name, m.Family)
+	}
+	if p := m.Planner; p != nil && p.MaskPattern && p.Head != HeadBinary {
+		return nil, fmt.Errorf("%s: planner: mask_pattern is true with the head %q, expected the head \"binary\"; set it to false, or export the network with that head", name, p.Head)
 	}
 	return m, nil
 }

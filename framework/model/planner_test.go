@@ -14,6 +14,13 @@ func judge() *fixture {
 	return f
 }
 
+// unaware is such a network without the input that its mdm.json promises.
+func unaware() *fixture {
+	f := judge()
+	f.graph.Graph.Inputs = f.graph.Graph.Inputs[:1]
+	return f
+}
+
 func TestPlannerNetworks(t *testing.T) {
 	m, err := model.Open(judge().write(t), model.AsPlanner())
 	if err != nil {
@@ -48,9 +55,9 @@ func TestRefusedPlannerNetworks(t *testing.T) {
 		says []string
 	}{
 		"no keep":         {newFixture().with("mdm.json", `{"family": "planner", "planner": {"head": "binary"}}`), []string{`no output "keep"`, "logits"}},
-		"no logits":       {judge().with("mdm.json", `{"family": "planner", "planner": {"head": "vocabulary", "mask_pattern": true}}`), []string{`no output "logits"`}},
+		"no logits":       {judge().with("mdm.json", `{"family": "planner", "planner": {"head": "vocabulary", "mask_pattern": true}}`), []string{"mask_pattern", `expected the head "binary"`}},
 		"unused pattern":  {judge().with("mdm.json", `{"family": "planner", "planner": {"head": "binary"}}`), []string{`input "masked"`, "mask_pattern"}},
-		"missing pattern": {newFixture().with("mdm.json", `{"family": "planner", "planner": {"head": "vocabulary", "mask_pattern": true}}`), []string{`no input "masked"`}},
+		"missing pattern": {unaware(), []string{`no input "masked"`}},
 		"flat keep":       {flat, []string{`"keep" is float32 [batch]`, "expected float32 [B, L]"}},
 		"no head":         {judge().with("mdm.json", `{"family": "planner", "planner": {}}`), []string{"planner: missing property 'head'"}},
 		"no planner":      {judge().with("mdm.json", `{"family": "planner"}`), []string{"missing property 'planner'"}},
