@@ -11,16 +11,28 @@ type canvas struct {
 	request Request
 	tokens  []int32 // [L]
 	flags   []Flags // [L]
-	lo, hi  int     // the active window: every free position lies in [lo, hi)
-	blanks  int     // positions blank at the start
-	masked  int     // positions masked now
-	step    int     // steps done
-	passAt  int     // steps done before the last pass
-	steps   int
+	blocks  []block
+	at      int  // the active block
+	lo, hi  int  // its window
+	first   int  // the row's first free position, or its length: what is generated begins here
+	reach   int  // positions up to here have statistics in the last pass
+	begun   int  // steps done before the active block
+	since   int  // forward passes before it
+	blanks  int  // positions blank at the start
+	masked  int  // positions masked now
+	behind  int  // those of later blocks
+	step    int  // steps done
+	passAt  int  // steps done before the last pass
+	steps   int  // of all blocks
+	still   bool // the last step changed nothing
+	planned bool // its step of this pass is done
 	nextT   float64
 	goesOn  bool // with nothing masked
+	capped  bool // a block ran out of steps
 	nfe     int
+	partial int
 	revised int
+	cut     cut
 	stepMap []int32   // [L]
 	logp    []float32 // [L]
 	started time.Time
@@ -30,7 +42,7 @@ type canvas struct {
 }
 
 // newCanvas checks a request against the vocabulary and sets the row up.
-func newCanvas(r Request, maskID int32, v int, started time.Time) (*canvas, error) {
+func newCanvas(r Request, maskID int32, v int, blocks Blocks, started time.Time) (*canvas, error) {
 	l := len(r.Tokens)
 	if l == 0 {
 		return nil, fmt.Errorf("row %d: no tokens; give at least one position", r.Index)
@@ -40,8 +52,9 @@ func newCanvas(r Request, maskID int32, v int, started time.Time) (*canvas, erro
 	}
 	c := &canvas{
 		request: r, tokens: append([]int32(nil), r.Tokens...), flags: make([]Flags, l),
-		stepMap: make([]int32, l), logp: make([]float32, l), lo: l, started: started,
+		stepMap: make([]int32, l), logp: make([]float32, l), started: started,
 	}
+	lo, hi := l, 0 // every free position lies in [lo, hi)
 	for i, t := range c.tokens {
 		if t < 0 || int(t) >= v {
 			return nil, fmt.Errorf("row %d, position %d: token %d is outside the vocabulary of %d; check the tokenizer that made it", r.Index, i, t, v)
@@ -55,18 +68,17 @@ func newCanvas(r Request, maskID int32, v int, started time.Time) (*canvas, erro
 			c.flags[i] = Fixed
 			continue
 		}
-		c.lo, c.hi = min(c.lo, i), i+1
+		lo, hi = min(lo, i), i+1
 		if t == maskID {
 			c.flags[i] = Masked | Eligible
 			c.masked++
 		}
 	}
-	c.lo = min(c.lo, c.hi)
-	c.blanks = c.masked
-	c.steps = r.Steps
-	if c.steps <= 0 {
-		c.steps = c.blanks
-	}
+	c.first, c.cut.written = lo, lo
+	c.blanks, c.behind = c.masked, c.masked
+	c.blocks = blocks.cut(c.flags, min(lo, hi), hi)
+	c.steps = share(c.blocks, r.Steps)
+	c.enter(0)
 	if c.masked == 0 {
 		c.finish = FinishComplete
 	}
@@ -91,11 +103,13 @@ func (c *canvas) remask(i int, maskID int32) {
 }
 
 func (c *canvas) state(slot int) RowState {
-	return RowState{Slot: slot, Index: c.request.Index, Step: c.step, Steps: c.steps, Blanks: c.blanks, Masked: c.masked,
+	return RowState{Slot: slot, Index: c.request.Index, Step: c.step - c.begun, Steps: c.block().steps, Blanks: c.block().blanks, Masked: c.masked - c.behind,
 		Length: len(c.tokens), NextT: c.nextT, Done: c.finish != ""}
 }
 
 func (c *canvas) result(now time.Time) Result {
-	return Result{Index: c.request.Index, Tokens: c.tokens, Finish: c.finish, NFE: c.nfe, Steps: c.step,
+	r := Result{Index: c.request.Index, Tokens: c.tokens, Finish: c.finish, NFE: c.nfe, Partial: c.partial, Until: c.nfe, Steps: c.step,
 		Opened: c.blanks - c.masked, Revised: c.revised, Elapsed: now.Sub(c.started), StepMap: c.stepMap, Logp: c.logp, Err: c.err}
+	c.cut.apply(&r)
+	return r
 }

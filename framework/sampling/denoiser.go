@@ -67,6 +67,7 @@ type Batch struct {
 	Params    []Params  // [B]
 	Slots     []int32   // [B] where each row lives in the run's batch: the key of statistics with memory (kl_prev)
 	Fresh     []uint8   // [B] 1 = the row is new in its slot, whose memory is forgotten
+	Lo, Hi    []int32   // [B] statistics are wanted in [Lo, Hi) of a row (right-shifted models read the position before it as well); nil where the runtime always runs whole rows
 	Uniform   []float64 // [B, L] the draw's noise, in (0, 1); not read at temperature 0
 	Gumbel    []float64 // [B, L, V] with DrawGumbel, else nil
 
@@ -85,6 +86,7 @@ const (
 // the runtime and is valid until its next run. Tolerances against [Compute]: see DESIGN section 9.
 type Statistics struct {
 	B, L         int
+	Partial      bool      // the model ran the rows' windows alone, on what it kept of the passes before
 	Proposal     []int32   // [B, L] always there: a token id, FaultNaN or FaultSuppressed
 	LogpProposal []float32 // [B, L]
 	P1, P2       []float32 // [B, L]

@@ -3,7 +3,6 @@ package sampling
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 )
@@ -22,6 +21,8 @@ type pass struct {
 	candidates Candidates // what it read
 	step       Step
 	decisions  []Decision
+	timed      bool      // the model reads times
+	drawn      []float32 // [B, L] log-probabilities of proposals as they were before some were held back; empty where none were
 	states     []RowState
 	opened     []int32 // absolute positions, for observers
 	remasked   []int32
@@ -32,7 +33,7 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 	p := &l.pass
 	p.asked = append(p.asked[:0], rows...)
 	p.live = p.live[:0]
-	p.scored, p.scores = false, p.scores[:0]
+	p.scored, p.scores, p.drawn = false, p.scores[:0], p.drawn[:0]
 	length := 0
 	for _, r := range rows {
 		if r.Slot < 0 || r.Slot >= len(l.slots) || l.slots[r.Slot] == nil {
@@ -42,7 +43,7 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 			return l.misuse(fmt.Sprintf("advances slot %d twice in one pass", r.Slot), "name each slot once")
 		}
 		c := l.slots[r.Slot]
-		c.passAt = c.step
+		c.passAt, c.planned = c.step, false
 		if c.finish != "" {
 			continue
 		}
@@ -51,7 +52,7 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 			continue
 		}
 		p.live = append(p.live, r)
-		length = max(length, len(c.tokens))
+		length = max(length, l.width(len(c.tokens)))
 	}
 	p.step.Rows = p.step.Rows[:0]
 	if len(p.live) == 0 {
@@ -67,16 +68,23 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 		return err
 	}
 	l.accounts.Passes++
-	l.accounts.RowPasses += len(p.live)
+	l.accounts.RowPasses += len(p.live) * l.Guidance.forwards()
+	if stats.Partial {
+		l.accounts.Partial++
+	}
 	p.stats = stats
 	l.blankPassive()
 	l.dropFaulty()
 	if err := l.score(ctx, needs); err != nil {
 		return err
 	}
+	l.holdBack()
 	l.lay(needs)
 	return nil
 }
+
+// width is the length at which the model sees a row of n positions.
+func (l *Loop) width(n int) int { return max(n, l.PadTo) }
 
 // fill writes the live rows into the denoiser's batch [B, length].
 func (l *Loop) fill(length int) error {
@@ -88,32 +96,46 @@ func (l *Loop) fill(length int) error {
 		c := l.slots[a.Slot]
 		tokens, attention, active := b.Tokens[i*length:(i+1)*length], b.Attention[i*length:(i+1)*length], b.Active[i*length:(i+1)*length]
 		clear(active)
+		c.reach = c.hi
+		if l.MaxNFE > 0 && c.nfe+2*l.Guidance.forwards() > l.MaxNFE { // the last pass opens the rest, later blocks included
+			c.reach = c.blocks[len(c.blocks)-1].hi
+		}
 		for j, t := range c.tokens {
 			tokens[j], attention[j] = int64(t), 1
-			if l.wants(c.flags[j]) {
+			if j >= c.lo && j < c.reach && l.wants(c.flags[j]) {
 				active[j] = 1
 			}
 		}
-		for j := len(c.tokens); j < length; j++ {
+		seen := l.width(len(c.tokens))
+		for j := len(c.tokens); j < seen; j++ {
+			tokens[j], attention[j] = int64(l.MaskID), 1
+		}
+		for j := seen; j < length; j++ {
 			tokens[j], attention[j] = int64(l.PadID), 0
 		}
+		if b.Unconditional != nil {
+			l.Guidance.hide(tokens, b.Unconditional[i*length:(i+1)*length], c.flags, l.MaskID)
+		}
 		b.Params[i], b.Slots[i], b.Fresh[i] = c.request.Params, int32(a.Slot), 0
-		if c.nfe == 0 {
+		if c.nfe <= c.since {
 			b.Fresh[i] = 1
 		}
-		if b.Time != nil {
-			b.Time[i] = float32(a.T)
+		if b.Lo != nil {
+			b.Lo[i], b.Hi[i] = int32(c.lo), int32(c.reach)
+		}
+		if l.pass.timed = b.Time != nil; l.pass.timed {
+			b.Time[i] = float32(c.time(a.T))
 		}
 		if c.request.Params.Temperature > 0 {
 			if l.Draw == DrawGumbel {
 				v := len(b.Gumbel) / (b.B * length)
-				for j := c.lo; j < c.hi; j++ {
+				for j := c.lo; j < c.reach; j++ {
 					if active[j] != 0 {
 						l.stream.TokenGumbels(b.Gumbel[(i*length+j)*v:(i*length+j+1)*v], c.request.Index, c.step, j)
 					}
 				}
 			} else {
-				l.stream.Uniforms(b.Uniform[i*length+c.lo:i*length+c.hi], c.request.Index, c.step, c.lo, PurposeDraw)
+				l.stream.Uniforms(b.Uniform[i*length+c.lo:i*length+c.reach], c.request.Index, c.step, c.lo, PurposeDraw)
 			}
 		}
 	}
@@ -126,10 +148,10 @@ func (l *Loop) wants(f Flags) bool { return f&Masked != 0 || l.CanRemask && f&Fi
 // blankPassive makes positions outside the pass look the same whatever the runtime left there: no proposal, zeros.
 func (l *Loop) blankPassive() {
 	st := l.pass.stats
-	columns := [...][]float32{st.LogpProposal, st.P1, st.P2, st.Entropy, st.LogpCurrent, st.KLPrev}
+	columns := [...][]float32{st.LogpProposal, st.P1, st.P2, st.Entropy, st.LogpCurrent, st.KLPrev, st.LogpLeaveOneOut}
 	for i, a := range l.pass.live {
 		c := l.slots[a.Slot]
-		for j := c.lo; j < c.hi; j++ {
+		for j := c.lo; j < c.reach; j++ {
 			if l.wants(c.flags[j]) {
 				continue
 			}
@@ -149,8 +171,11 @@ func (l *Loop) dropFaulty() {
 	p := &l.pass
 	for i, a := range p.live {
 		c := l.slots[a.Slot]
-		c.nfe++
-		for j := c.lo; j < c.hi; j++ {
+		c.nfe += l.Guidance.forwards()
+		if p.stats.Partial {
+			c.partial += l.Guidance.forwards()
+		}
+		for j := c.lo; j < c.reach; j++ {
 			q := p.stats.Proposal[i*p.stats.L+j]
 			if q >= 0 || !l.wants(c.flags[j]) {
 				continue
@@ -185,11 +210,11 @@ func (l *Loop) lay(needs *Needs) {
 	}
 	for i, a := range p.live {
 		c := l.slots[a.Slot]
-		if c.finish != "" {
+		if c.finish != "" || c.planned {
 			continue
 		}
 		lo, hi := i*length+c.lo, i*length+c.hi
-		r := Row{Index: c.request.Index, Slot: a.Slot, Offset: c.lo, Length: len(c.tokens), Blanks: c.blanks, Step: c.step, Steps: c.steps,
+		r := Row{Index: c.request.Index, Slot: a.Slot, Offset: c.lo, Length: len(c.tokens), Blanks: c.block().blanks, Behind: c.behind, Step: c.step - c.begun, Steps: c.block().steps,
 			T: a.T, S: a.S, AlphaT: a.AlphaT, AlphaS: a.AlphaS, Token: c.tokens[c.lo:c.hi], Flags: c.flags[c.lo:c.hi],
 			Proposal: st.Proposal[lo:hi]}
 		part := func(is bool, s []float32) []float32 {
@@ -203,6 +228,7 @@ func (l *Loop) lay(needs *Needs) {
 		r.Entropy = part(needs.Entropy != NotNeeded, st.Entropy)
 		r.LogpCurrent = part(needs.LogpCurrent, st.LogpCurrent)
 		r.KLPrev = part(needs.KLPrev, st.KLPrev)
+		r.LogpLeaveOneOut = part(needs.LogpLeaveOneOut, st.LogpLeaveOneOut)
 		if len(p.scores) > 0 {
 			r.PlannerScore = part(needs.PlannerScore, p.scores)
 		}
@@ -231,118 +257,4 @@ func (l *Loop) lay(needs *Needs) {
 		}
 		p.step.Rows = append(p.step.Rows, r)
 	}
-}
-
-// apply checks every decision first and then applies all of them, so that a violation changes nothing.
-func (l *Loop) apply(who string, decisions []Decision) error {
-	rows := l.pass.step.Rows
-	for i := range rows {
-		if err := l.rules.check(&rows[i], &decisions[i]); err != nil {
-			return &Error{Code: ContractViolation, Object: fmt.Sprintf("%s, row %d, step %d", who, rows[i].Index, rows[i].Step),
-				Problem: err.Error(), Hint: "the row was left as it was before the step"}
-		}
-	}
-	for i := range rows {
-		if err := l.applyRow(&rows[i], &decisions[i]); err != nil {
-			return &Error{Code: ContractViolation, Object: fmt.Sprintf("%s, row %d, step %d", who, rows[i].Index, rows[i].Step), Problem: err.Error()}
-		}
-	}
-	return nil
-}
-
-func (l *Loop) applyRow(row *Row, d *Decision) error {
-	p, c := &l.pass, l.slots[row.Slot]
-	p.opened, p.remasked = p.opened[:0], p.remasked[:0]
-	if d.ActedAs > c.step {
-		l.accounts.Steps += d.ActedAs - c.step
-		c.step = d.ActedAs
-	}
-	write := func(i int, token int32, logp float32) {
-		c.write(row.Offset+i, token, logp)
-		p.opened = append(p.opened, int32(row.Offset+i))
-	}
-	open := func(i int) { write(i, row.Proposal[i], l.logp(row, i)) }
-	for _, w := range d.Overwrite {
-		write(int(w.Position), w.Token, float32(math.NaN()))
-	}
-	for _, i := range d.Open {
-		open(int(i))
-	}
-	for _, i := range d.Remask {
-		c.remask(row.Offset+int(i), l.MaskID)
-		p.remasked = append(p.remasked, int32(row.Offset+int(i)))
-	}
-	last := c.step+1 >= c.steps
-	if d.Fill != FillNone || last && !d.Done {
-		filled := false
-		for i := range row.Flags {
-			if row.Flags[i]&Masked == 0 {
-				continue
-			}
-			token := row.Proposal[i]
-			if d.Fill == FillArgmax && c.request.Params.Temperature > 0 {
-				if row.K == 0 {
-					return fmt.Errorf("asks for fill argmax at a temperature above 0 without the need topk; declare it")
-				}
-				token = row.TopIDs[i*row.K]
-			}
-			write(i, token, l.logp(row, i))
-			filled = true
-		}
-		if filled && d.Fill == FillNone {
-			c.finish = FinishSteps
-		}
-	}
-	c.step++
-	c.nextT, c.goesOn = d.NextT, d.GoOn && c.step < c.steps
-	l.accounts.Steps++
-	if c.tried != nil {
-		c.finish, c.err = FinishError, c.tried
-	}
-	if c.masked == 0 && c.finish == "" && !c.goesOn {
-		c.finish = FinishComplete
-	}
-	if d.Done && c.finish == "" {
-		c.finish = FinishStop
-	}
-	if len(l.Observers) > 0 {
-		f := c.frame(row.Slot, row.Proposal)
-		f.Step, f.Opened, f.Remasked, f.Metrics = c.step-1, p.opened, p.remasked, d.Metrics
-		f.Logp, f.Entropy = c.logp, l.entropies(row)
-		for _, o := range l.Observers {
-			o.Stepped(f)
-		}
-	}
-	return nil
-}
-
-// logp returns the log-probability of a proposal, NaN when nobody asked for it.
-func (l *Loop) logp(row *Row, i int) float32 {
-	if lp := l.pass.stats.LogpProposal; lp != nil {
-		for b, a := range l.pass.live {
-			if a.Slot == row.Slot {
-				return lp[b*l.pass.stats.L+row.Offset+i]
-			}
-		}
-	}
-	return float32(math.NaN())
-}
-
-// entropies returns the entropies of the row's window, nil when nobody asked for them.
-func (l *Loop) entropies(row *Row) []float32 {
-	st := l.pass.stats
-	if st.Entropy == nil {
-		return nil
-	}
-	for b, a := range l.pass.live {
-		if a.Slot == row.Slot {
-			return st.Entropy[b*st.L+row.Offset:][:len(row.Flags)]
-		}
-	}
-	return nil
-}
-
-// frame describes the row to observers; guess holds the window's proposals, or nil.
-func (c *canvas) frame(slot int, guess []int32) Frame {
-	return Frame{Index: c.request.Index, Slot: slot, Step: c.step, Steps: c.steps, NFE: c.nfe, Tokens: c.tokens, Flags: c.flags, Guess: guess, GuessAt: c.lo}
 }

@@ -9,7 +9,7 @@ type Finish string
 const (
 	FinishComplete  Finish = "complete"  // no mask is left
 	FinishStop      Finish = "stop"      // the planner or a stop rule ended it
-	FinishSteps     Finish = "steps"     // the cap on steps was reached and the rest opened at once
+	FinishSteps     Finish = "steps"     // the cap on steps or passes was reached and the rest of a block or of the row opened at once
 	FinishLength    Finish = "length"    // an insertion model reached its length cap
 	FinishCancelled Finish = "cancelled" // the run was interrupted
 	FinishError     Finish = "error"     // the row failed; Err says why
@@ -20,19 +20,22 @@ type Request struct {
 	Index  int64   // number of the row in the run; keys its random streams
 	Tokens []int32 // [L] without padding, mask id = blank
 	Fixed  []bool  // [L] or nil: everything that is not the mask is fixed
-	Steps  int     // 0 = one per blank
+	Steps  int     // 0 = one per blank; blocks share them
 	Params Params
 }
 
 // Result is one finished row.
 type Result struct {
 	Index   int64
-	Tokens  []int32 // [L] the whole row, special and fixed tokens included, padding not
+	Tokens  []int32 // [L] the whole row, special and fixed tokens included, padding not, up to where a stop rule cut it
 	Finish  Finish
-	NFE     int // forward passes in which the row took part
-	Steps   int // steps used, empty ones included
-	Opened  int // positions that were blank at the start and are written now
-	Revised int // positions masked again or overwritten on the way
+	NFE     int    // forward passes in which the row took part
+	Partial int    // those of them that ran a window of positions alone
+	Until   int    // passes until its stop rule was met, NFE where it was not
+	Steps   int    // steps used, empty ones included
+	Opened  int    // positions that were blank at the start and are written now
+	Revised int    // positions masked again or overwritten on the way
+	Beyond  string // with a stop phrase: what the last token's text holds behind it, no part of the answer
 	Elapsed time.Duration
 	StepMap []int32   // [L] step at which the position was opened last, -1 where it was given
 	Logp    []float32 // [L] log-probability of the token when it was opened (NaN where the planner did not need it), 0 where given
@@ -68,7 +71,9 @@ type Observer interface {
 type Accounts struct {
 	Rows, Tokens int           // finished rows, positions opened in them
 	Passes       int           // forward passes of the batch
-	RowPasses    int           // sum over rows of the passes they took part in: the NFE of all rows
+	Partial      int           // those of them that ran windows of positions alone
+	RowPasses    int           // sum over rows of the forward passes they took part in: the NFE of all rows
+	Until        int           // sum over finished rows of the passes until their stop rule was met
 	ScorePasses  int           // calls of the planner's own network
 	Steps        int           // row steps, empty ones included
 	Denoise      time.Duration // in the runtime
