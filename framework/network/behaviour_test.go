@@ -151,7 +151,7 @@ func TestMistakesOfACall(t *testing.T) {
 	}{
 		"no ids":  {func(_ *graph.Builder, _, in map[string]graph.Value) { delete(in, "input_ids") }, "input_ids is missing"},
 		"no time": {func(_ *graph.Builder, _, in map[string]graph.Value) { delete(in, "timesteps") }, "timesteps is missing"},
-		"a stray": {func(b *graph.Builder, _, in map[string]graph.Value) { in["time"] = in["timesteps"] }, `no input "time"; it takes attention_mask, input_ids, position_ids, timesteps`},
+		"a stray": {func(b *graph.Builder, _, in map[string]graph.Value) { in["time"] = in["timesteps"] }, `no input "time"; it takes attention_bias, attention_mask, input_ids, position_ids, timesteps`},
 		"too long": {func(b *graph.Builder, _, in map[string]graph.Value) {
 			in["input_ids"] = b.Input("long", graph.Int64, graph.Dims("B", 17)...)
 		}, "rows have 17 positions; expected at most max_position_embeddings 16"},

@@ -10,7 +10,8 @@ import (
 )
 
 // Signature is what the network takes and gives: input_ids [B, L], attention_mask [B, L] (1 = real; left out: all real),
-// position_ids [B, L] (left out: 0, 1, ...; not for positions "none"), for time "adaln" timesteps [B] in [0, 1] and, with
+// position_ids [B, L] (left out: 0, 1, ...; not for positions "none"), attention_bias [B, 1, L, L] (added to the scores of
+// every head, from which softmax makes the attention that a position pays to the others; left out: none), for time "adaln" timesteps [B] in [0, 1] and, with
 // masked_input, masked [B, L] (1 where the token stands for a mask), to logits [B, L, V], or for head "keep" to keep [B, L].
 func Signature(c Config) graph.Signature {
 	ids := graph.Dims("B", "L")
@@ -24,6 +25,7 @@ func Signature(c Config) graph.Signature {
 	if c.placed() {
 		s.Inputs = append(s.Inputs, graph.Port{Name: "position_ids", Type: graph.Int64, Shape: ids})
 	}
+	s.Inputs = append(s.Inputs, graph.Port{Name: "attention_bias", Type: graph.Float32, Shape: graph.Dims("B", 1, "L", "L")})
 	if c.Timed() {
 		s.Inputs = append(s.Inputs, graph.Port{Name: "timesteps", Type: graph.Float32, Shape: graph.Dims("B")})
 	}
@@ -59,7 +61,8 @@ type builder struct {
 
 	ids, positions, time, masked graph.Value
 	sizes                        graph.Value // [2] B and L
-	bias                         graph.Value // [B, 1, 1, L] 0 for real positions, very negative for padding; or none
+	bias                         graph.Value // [B, 1, 1, L] 0 for real positions, very negative for padding, or with attention_bias [B, 1, L, L]; or none
+	biased                       bool        // attention_bias is given
 	cond                         graph.Value // [B, n] the time's embedding; or none
 }
 
@@ -110,6 +113,12 @@ func (n *builder) take(inputs map[string]graph.Value) bool {
 		// -30000 outweighs any score, leaves nothing of it after exp, and is within float16's range.
 		bias := n.Mul(n.Sub(n.Cast(mask, graph.Float32), n.Float(1)), n.Float(3e4))
 		n.bias = n.Unsqueeze(bias, 1, 2)
+	}
+	if bias := inputs["attention_bias"]; bias.Given() {
+		if n.biased = true; n.bias.Given() {
+			bias = n.Add(bias, n.bias)
+		}
+		n.bias = bias
 	}
 	return true
 }

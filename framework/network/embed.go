@@ -74,6 +74,9 @@ func (n *builder) rotate(x graph.Value) graph.Value {
 // rotations are the cosines and sines of every position's angles [max_position_embeddings, dh/2], once a graph.
 func (n *builder) rotations() (cos, sin graph.Value) {
 	half, longest := n.c.HeadSize()/2, n.c.MaxPositions
+	if n.biased { // the operator wants a table as long as the row, which may hold shadows of all positions
+		longest *= 2
+	}
 	name := fmt.Sprintf("rotary_%dx%d_%g.", longest, half, n.c.RopeBase)
 	cos, known := n.Value(name + "cos")
 	if known {

@@ -20,9 +20,13 @@ const (
 type ExportOptions struct {
 	Opset     int64  // 17 to 23; 0: graph.DefaultOpset
 	Precision string // Float32 or Float16; "": Float32
+
+	// Bias adds the inputs attention_bias [B, 1, L, L] and position_ids [B, L], which statistics such as logp_leave_one_out
+	// take. Rows may then be twice as long as there are positions.
+	Bias bool
 }
 
-// Export makes the model that samples: input_ids, attention_mask and what else [Signature] has but position_ids to logits, or
+// Export makes the model that samples: input_ids, attention_mask and what else [Signature] has but position_ids and attention_bias to logits, or
 // keep, with any B and L. Weights are initializers under the names of [Params]; where they are float16 a Cast follows, which ONNX Runtime does
 // once, when it loads the model. Errors name what is missing, unexpected, misshapen or beyond float16.
 func Export(c Config, values Values, o ExportOptions) (*graph.Model, error) {
@@ -45,9 +49,12 @@ func Export(c Config, values Values, o ExportOptions) (*graph.Model, error) {
 	}
 	inputs := map[string]graph.Value{}
 	for _, p := range Signature(c).Inputs {
-		if p.Name != "position_ids" {
+		if own := p.Name == "position_ids" || p.Name == "attention_bias"; !own || o.Bias {
 			inputs[p.Name] = b.Input(p.Name, p.Type, p.Shape...)
 		}
+	}
+	if o.Bias && !c.placed() {
+		b.Input("position_ids", graph.Int64, graph.Dims("B", "L")...) // which it does not read
 	}
 	out := Build(b, c, params, inputs)
 	if err := b.Err(); err != nil {

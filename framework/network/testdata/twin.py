@@ -3,7 +3,7 @@
     config = json.load(open("config.json"))          # a filled network.Config
     params = {name: tensor}                          # as in model.safetensors, e.g. safetensors.torch.load_file
     forward = build(config, params)
-    logits = forward(input_ids, attention_mask=None, timesteps=None, position_ids=None)   # [B, L, V]
+    logits = forward(input_ids, attention_mask=None, timesteps=None, position_ids=None, attention_bias=None)   # [B, L, V]
 
 The tensors of params are used as they are: with requires_grad they train. shapes(config) lists them.
 """
@@ -86,7 +86,7 @@ def build(config, params):
         a, b = x.chunk(2, -1)
         return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
 
-    def forward(input_ids, attention_mask=None, timesteps=None, position_ids=None):
+    def forward(input_ids, attention_mask=None, timesteps=None, position_ids=None, attention_bias=None):
         B, L = input_ids.shape
         x = W["embeddings.tokens"][input_ids]
         places = torch.arange(L)[None] if position_ids is None else position_ids
@@ -100,6 +100,8 @@ def build(config, params):
         bias = None
         if attention_mask is not None:
             bias = ((attention_mask.to(x.dtype) - 1) * 3e4)[:, None, None, :]
+        if attention_bias is not None:  # [B, 1, L, L]
+            bias = attention_bias if bias is None else bias + attention_bias
         if timed:
             n = c["time_embedding_size"] // 2
             frequencies = torch.exp(-math.log(1e4) * torch.arange(n, dtype=torch.float64) / max(n - 1, 1)).to(x.dtype)

@@ -5,7 +5,8 @@ import (
 	"github.com/mdmhost/mdmhost/framework/network"
 )
 
-// Transformer is one of the framework's networks as artifacts see it. Positions are the network's own business.
+// Transformer is one of the framework's networks as artifacts see it. Positions and what attends to
+// what are the network's own business.
 func Transformer(c network.Config) Network { return transformer{c} }
 
 type transformer struct{ network.Config }
@@ -15,7 +16,7 @@ func (n transformer) Signature() graph.Signature {
 	s := network.Signature(n.Config)
 	out := graph.Signature{Outputs: s.Outputs}
 	for _, p := range s.Inputs {
-		if p.Name != "position_ids" {
+		if p.Name != "position_ids" && p.Name != "attention_bias" {
 			out.Inputs = append(out.Inputs, p)
 		}
 	}
