@@ -37,6 +37,7 @@ var known = map[string][]graph.Type{
 	"position_ids":   {graph.Int64, graph.Int32},
 	"attention_bias": {graph.Float32},
 	"timesteps":      {graph.Float32},
+	"masked":         {graph.Int64, graph.Int32}, // planner networks
 }
 
 // findPorts reads what the model takes and gives, and refuses what the runtime cannot feed. It sets m.V where it is 0.

@@ -37,6 +37,9 @@ func feedPort(a *allocation, s *shape, p port, m *Model) {
 			positions[i] = int64(i % s.l)
 		}
 		feedLane(a, s, p, all(positions), 0)
+	case "masked":
+		s.batch.Masked = constant(0)
+		feedLane(a, s, p, all(s.batch.Masked), 0)
 	case "attention_bias":
 		feedBias(a, s)
 	case "timesteps":
