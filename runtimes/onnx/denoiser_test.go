@@ -283,7 +283,7 @@ func TestCancelInMidRun(t *testing.T) {
 
 func TestNeedsAreRefusedByName(t *testing.T) {
 	for name, needs := range map[string]sampling.Needs{
-		"kl_prev": {KLPrev: true}, "planner_score": {PlannerScore: true}, "insertion_rate": {InsertionRate: true}, "unmask_rate": {UnmaskRate: true},
+		"planner_score": {PlannerScore: true}, "insertion_rate": {InsertionRate: true}, "unmask_rate": {UnmaskRate: true},
 		"frozen_gap": {FrozenGap: true}, "logp_leave_one_out": {LogpLeaveOneOut: true}, "topk(31)": {TopK: 31}, "vocab_dot": {VocabDot: [][]float32{{1}}},
 	} {
 		d, err := onnx.Open(t.Context(), onnx.Model{Name: "embed", Data: embedModel(20, 8, 30)}, onnx.Options{})

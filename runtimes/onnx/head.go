@@ -31,7 +31,7 @@ type head struct {
 }
 
 // rows are the places of the statistics in the packed output [W, B, L]; -1 = absent. The kernel counts the same way.
-type rows struct{ p1, p2, entropy, current, proposal, dot, count int }
+type rows struct{ p1, p2, entropy, current, proposal, kl, dot, count int }
 
 func layRows(n *sampling.Needs) rows {
 	var r rows
@@ -47,6 +47,7 @@ func layRows(n *sampling.Needs) rows {
 	r.entropy = next(n.Entropy != sampling.NotNeeded, 1)
 	r.current = next(n.LogpCurrent, 1)
 	r.proposal = next(n.LogpProposal != sampling.NotNeeded, 1)
+	r.kl = next(n.KLPrev, 1)
 	r.dot = next(len(n.VocabDot) > 0, len(n.VocabDot))
 	return r
 }
@@ -57,8 +58,6 @@ func (d *Denoiser) checkNeeds(n *sampling.Needs) error {
 		return fmt.Errorf("needs %s: runtime onnx (provider %s) %s; choose another planner, or other options of it", name, d.caps.Provider, why)
 	}
 	switch {
-	case n.KLPrev:
-		return refuse("kl_prev", "keeps no state between passes")
 	case n.PlannerScore:
 		return refuse("planner_score", "runs one network, the denoiser")
 	case n.InsertionRate:
@@ -99,10 +98,15 @@ func newHead(spec sampling.Head, mode string) *head {
 	if spec.Draw == sampling.DrawGumbel {
 		h.inputs = append(h.inputs, inGumbel)
 	}
+	if looks(&spec.Edits) {
+		h.inputs = append(h.inputs, inAttention)
+	}
 	h.outputs = []string{outStats, outToken}
 	if spec.Needs.TopK > 0 {
 		h.outputs = append(h.outputs, outTopIDs, outTopLogp)
 	}
+	in, out := h.memoryPorts()
+	h.inputs, h.outputs = append(h.inputs, in...), append(h.outputs, out...)
 	return h
 }
 
@@ -123,12 +127,21 @@ func (h *head) fragment(m *graph.Model, s *stem) (*graph.Model, string) {
 		inParams:  value(inParams, graph.Float32, "B", ""),
 		inUniform: value(inUniform, graph.Float64, "B", "L"),
 		inGumbel:  value(inGumbel, graph.Float64, "B", "L", "V"),
+
+		inAttention: value(inAttention, graph.Int64, "B", "L"),
+		inSlots:     value(inSlots, graph.Int32, "B"),
+		inFresh:     value(inFresh, graph.Uint8, "B"),
+		inBefore:    value(inBefore, graph.Float32, "B", "L", "V"),
+		inCredit:    value(inCredit, graph.Float32, "B", "L", "V"),
 	}
 	for _, name := range h.inputs {
 		g.Inputs = append(g.Inputs, shapes[name])
 	}
-	for i, name := range h.outputs {
-		typ := []graph.Type{graph.Float32, graph.Int32, graph.Int32, graph.Float32}[i]
+	for _, name := range h.outputs {
+		typ := graph.Float32
+		if name == outToken || name == outTopIDs {
+			typ = graph.Int32
+		}
 		g.Outputs = append(g.Outputs, &graph.ValueInfo{Name: name, Type: typ})
 	}
 	dot := ""
@@ -144,10 +157,12 @@ func (h *head) fragment(m *graph.Model, s *stem) (*graph.Model, string) {
 	}
 	f.Opsets = []graph.Opset{{Domain: "mdm", Version: 1}}
 	if h.mode == HeadFused {
-		add("FusedStatisticsHead", trim(logits, tokens, inActive, inParams, inUniform, optional(inGumbel), dot), h.outputs, h.attributes(v)...)
+		add("FusedStatisticsHead", trim(logits, tokens, inActive, inParams, inUniform, optional(inGumbel), dot, optional(inAttention), optional(inSlots), optional(inFresh)),
+			h.outputs, h.attributes(v)...)
 	} else {
-		add("StatisticsHead", trim(logits, tokens, inParams, optional(inUniform), optional(inGumbel), dot), h.outputs)
-		f.Functions = append(f.Functions, h.function(m.Opset(""), v))
+		inputs := trim(logits, tokens, inParams, optional(inUniform), optional(inGumbel), dot, optional(inAttention), optional(inBefore), optional(inCredit))
+		add("StatisticsHead", inputs, h.outputs)
+		f.Functions = append(f.Functions, h.function(m.Opset(""), v, len(inputs)))
 		if m.IRVersion < 8 { // the first with functions; the last value of a field counts
 			f.IRVersion = 8
 		}
@@ -169,12 +184,13 @@ func (h *head) attributes(v int) []*graph.Attribute {
 	for _, id := range h.spec.Suppress {
 		suppress = append(suppress, int64(id))
 	}
-	return []*graph.Attribute{
+	return append(editAttributes(&h.spec.Edits),
 		graph.Int("v", int64(v)), graph.Int("p1", flag(n.P1)), graph.Int("p2", flag(n.P2)), graph.Int("entropy", int64(n.Entropy)),
 		graph.Int("logp_current", flag(n.LogpCurrent)), graph.Int("logp_proposal", int64(n.LogpProposal)),
 		graph.Int("dots", int64(len(n.VocabDot))), graph.Int("topk", int64(n.TopK)), graph.Int("gumbel", flag(h.spec.Draw == sampling.DrawGumbel)),
 		graph.Int("filter", flag(h.spec.Filter)), graph.Ints("suppress", append(suppress, -1)...), // never empty: -1 is no token
-	}
+		graph.Int("below", flag(h.spec.Below)), graph.Int("kl_prev", flag(n.KLPrev)),
+	)
 }
 
 // value describes a tensor whose dimensions have names of the head's own; "" is a dimension without one.

@@ -59,8 +59,9 @@ func (b *body) log1p(x string) string {
 	return b.cast(b.op("Log", b.op("Add", b.cast(x, graph.Float64), b.double(1))), graph.Float32)
 }
 
-// function writes the head with stock operators, for providers without a kernel of ours. Formulas: sampling.Compute.
-func (h *head) function(opset int64, v int) *graph.Function {
+// function writes the head with stock operators, for providers without a kernel of ours. Formulas: sampling.Compute. Its
+// node gives it so many inputs, some of which may be left out.
+func (h *head) function(opset int64, v, inputs int) *graph.Function {
 	b := &body{opset: opset}
 	n := &h.spec.Needs
 	width, minus := b.float(float64(v)), b.float(math.Inf(-1))
@@ -78,7 +79,7 @@ func (h *head) function(opset int64, v int) *graph.Function {
 	ids := b.constant(graph.OfFloats("", []int64{int64(v)}, iota))
 	suppressed := b.constant(&graph.Tensor{Type: graph.Bool, Dims: []int64{int64(v)}, Raw: forbidden})
 
-	z := b.op("Where", suppressed, minus, "logits")                                                         // [B, L, V]
+	z := b.edit(&h.spec.Edits, b.op("Where", suppressed, minus, "logits"), ids, suppressed, v)              // [B, L, V]
 	sound := b.op("Equal", b.sum(b.op("Mul", b.op("Where", b.op("Equal", z, minus), zero, z), zero)), zero) // [B, L, 1] no NaN, no +Inf
 	top := b.reduce("ReduceMax", z)                                                                         // [B, L, 1]
 	none := b.op("Equal", top, minus)                                                                       // [B, L, 1]
@@ -108,7 +109,7 @@ func (h *head) function(opset int64, v int) *graph.Function {
 	lnT := b.log1p(rest(et))
 	w := et
 	if h.spec.Filter {
-		w = b.filter(d, dt, et, temperature, param, v)
+		w = b.filter(d, dt, et, temperature, param, v, h.spec.Below)
 	}
 
 	var drawn string // [B, L, 1] float32
@@ -148,16 +149,24 @@ func (h *head) function(opset int64, v int) *graph.Function {
 	})
 	add(n.LogpCurrent, func() string {
 		token := b.op("Unsqueeze", "tokens", b.ints(2)) // [B, L, 1]
-		inside := b.op("Min", b.op("Max", token, b.ints(0)), b.ints(int64(v-1)))
+		inside, _ := b.held(suppressed, v)
 		valid := b.op("And", b.op("Equal", token, inside), b.op("Not", b.op("Gather", suppressed, inside)))
 		return b.op("Where", valid, b.op("Sub", b.at(d, inside), lnZ), zero)
 	})
 	add(n.LogpProposal != sampling.NotNeeded, func() string {
 		model := b.op("Sub", b.at(d, index), lnZ)
-		if n.LogpProposal != sampling.OnTempered {
-			return model
+		switch n.LogpProposal {
+		case sampling.OnTempered:
+			return b.op("Where", hot, b.op("Sub", b.at(dt, index), lnT), model)
+		case sampling.OnSampling:
+			return b.op("Where", hot, b.op("Sub", b.at(dt, index), b.log1p(rest(w))), model)
 		}
-		return b.op("Where", hot, b.op("Sub", b.at(dt, index), lnT), model)
+		return model
+	})
+	add(n.KLPrev, func() string {
+		b.output("Sub", "now", nil, d, lnZ) // ln p
+		change := b.op("Mul", b.op("Mul", e, p1), b.op("Sub", "now", "before"))
+		return b.op("Max", b.sum(b.op("Where", b.op("Greater", e, zero), change, zero)), zero)
 	})
 	add(len(n.VocabDot) > 0, func() string { return b.op("MatMul", b.op("Mul", e, p1), b.op("Transpose", "dot")) })
 	stats := b.op("Where", good, b.attr("Concat", []*graph.Attribute{graph.Int("axis", 2)}, packed...), nan) // [B, L, W]
@@ -166,16 +175,18 @@ func (h *head) function(opset int64, v int) *graph.Function {
 	proposal := faulty(chosen, b.float(float64(sampling.FaultSuppressed)), b.float(float64(sampling.FaultNaN)))
 	b.output("Cast", "proposal", []*graph.Attribute{graph.Int("to", int64(graph.Int32))}, b.op("Squeeze", proposal, b.ints(2)))
 	f := &graph.Function{Domain: "mdm", Name: "StatisticsHead", Outputs: []string{"stats", "proposal"}, Opsets: []graph.Opset{{Version: opset}},
-		Inputs: []string{"logits", "tokens", "params", "uniform"}}
-	if h.spec.Draw == sampling.DrawGumbel || len(n.VocabDot) > 0 {
-		f.Inputs = append(f.Inputs, "gumbel", "dot")
-	}
+		Inputs: []string{"logits", "tokens", "params", "uniform", "gumbel", "dot", "attention", "before", "credit"}[:inputs]}
 	if k := int64(n.TopK); k > 0 {
 		b.nodes = append(b.nodes, &graph.Node{Op: "TopK", Inputs: []string{d, b.ints(k)}, Outputs: []string{"top", "top_id"}})
 		live := b.op("And", good, b.op("Greater", "top", minus))
 		b.output("Cast", "top_ids", []*graph.Attribute{graph.Int("to", int64(graph.Int32))}, b.op("Where", live, "top_id", b.ints(-1)))
 		b.output("Where", "top_logp", nil, good, b.op("Sub", "top", lnZ), nan)
 		f.Outputs = append(f.Outputs, "top_ids", "top_logp")
+	}
+	for i, is := range h.carries() {
+		if is {
+			f.Outputs = append(f.Outputs, []string{"now", "credit_now"}[i])
+		}
 	}
 	f.Nodes = b.nodes
 	return f
@@ -191,7 +202,7 @@ func (b *body) output(op, name string, attributes []*graph.Attribute, in ...stri
 }
 
 // filter returns et with 0 where top-k, top-p or min-p drop a token. It works on the sorted tokens and scatters back.
-func (b *body) filter(d, dt, et, temperature string, param func(int64) string, v int) string {
+func (b *body) filter(d, dt, et, temperature string, param func(int64) string, v int, below bool) string {
 	zero := b.float(0)
 	sorted, order := "sorted", "order"
 	b.nodes = append(b.nodes, &graph.Node{Op: "TopK", Inputs: []string{d, b.ints(int64(v))}, Outputs: []string{sorted, order}})
@@ -204,7 +215,11 @@ func (b *body) filter(d, dt, et, temperature string, param func(int64) string, v
 	keep := b.op("Or", b.op("LessOrEqual", k, zero), b.op("GreaterOrEqual", sorted, kth))
 
 	mass := b.cast(b.op("Where", keep, b.op("Exp", scaled), zero), graph.Float64)
-	before := b.attr("CumSum", []*graph.Attribute{graph.Int("exclusive", 1)}, mass, b.constant(graph.OfInts("", nil, []int64{2})))
+	exclusive := int64(1)
+	if below {
+		exclusive = 0
+	}
+	before := b.attr("CumSum", []*graph.Attribute{graph.Int("exclusive", exclusive)}, mass, b.constant(graph.OfInts("", nil, []int64{2})))
 	topP := param(2)
 	crossing := b.op("LessOrEqual", before, b.op("Mul", b.cast(topP, graph.Float64), b.sum(mass)))
 	keep = b.op("And", keep, b.op("Or", b.op("GreaterOrEqual", topP, b.float(1)), crossing))

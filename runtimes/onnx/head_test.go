@@ -107,12 +107,16 @@ func TestHeadAgainstCompute(t *testing.T) {
 				needs  sampling.Needs
 				draw   sampling.Draw
 				filter bool
+				below  bool
 			}{
-				{"model", allNeeds, sampling.DrawInverseCDF, false},
-				{"filtered", sampling.Needs{LogpProposal: sampling.OnTempered, Entropy: sampling.OnSampling}, sampling.DrawInverseCDF, true},
-				{"candidates", sampling.Needs{P2: true, TopK: min(v, 5)}, sampling.DrawInverseCDF, true},
-				{"many-candidates", sampling.Needs{TopK: min(v, 300), VocabDot: make([][]float32, 2)}, sampling.DrawGumbel, true},
-				{"proposal", sampling.Needs{Proposal: true}, sampling.DrawGumbel, false},
+				{"model", allNeeds, sampling.DrawInverseCDF, false, false},
+				{"sampling", sampling.Needs{LogpProposal: sampling.OnSampling}, sampling.DrawInverseCDF, true, false},
+				{"below", sampling.Needs{LogpProposal: sampling.OnSampling, Entropy: sampling.OnSampling}, sampling.DrawInverseCDF, true, true},
+				{"sampling-gumbel", sampling.Needs{LogpProposal: sampling.OnSampling}, sampling.DrawGumbel, false, false},
+				{"filtered", sampling.Needs{LogpProposal: sampling.OnTempered, Entropy: sampling.OnSampling}, sampling.DrawInverseCDF, true, false},
+				{"candidates", sampling.Needs{P2: true, TopK: min(v, 5)}, sampling.DrawInverseCDF, true, false},
+				{"many-candidates", sampling.Needs{TopK: min(v, 300), VocabDot: make([][]float32, 2)}, sampling.DrawGumbel, true, false},
+				{"proposal", sampling.Needs{Proposal: true}, sampling.DrawGumbel, false, false},
 			} {
 				t.Run(fmt.Sprintf("%s/%d/%s", mode, v, variant.name), func(t *testing.T) {
 					rng := rand.New(rand.NewPCG(uint64(v), 5))
@@ -124,7 +128,7 @@ func TestHeadAgainstCompute(t *testing.T) {
 						b = 2
 					}
 					table := tableOf(l, v, rng)
-					head := sampling.Head{Needs: variant.needs, Draw: variant.draw, Filter: variant.filter, Suppress: []int32{int32(v) + 3}}
+					head := sampling.Head{Needs: variant.needs, Draw: variant.draw, Filter: variant.filter, Below: variant.below, Suppress: []int32{int32(v) + 3}}
 					if v > 2 {
 						head.Suppress = append(head.Suppress, 1, int32(v-1), 1)
 					}

@@ -142,6 +142,9 @@ func (d *Denoiser) runBatch(ctx context.Context) (*sampling.Statistics, error) {
 		}
 		return nil, fmt.Errorf("model %s: Run before Batch", d.model.Name)
 	}
+	if err := d.head.checkSlots(&s.batch); err != nil {
+		return nil, fmt.Errorf("model %s: %w", d.model.Name, err)
+	}
 	for _, feed := range s.feeds {
 		feed()
 	}
@@ -158,7 +161,7 @@ func (d *Denoiser) runBatch(ctx context.Context) (*sampling.Statistics, error) {
 		fetch()
 	}
 	if d.head.mode == HeadGo {
-		if err := sampling.Compute(s.logits, d.model.V, &s.batch, d.head.spec, &s.stats); err != nil {
+		if err := d.shapes.plain.Compute(s.logits, d.model.V, &s.batch, d.head.spec, &s.stats); err != nil {
 			return nil, fmt.Errorf("model %s: %w", d.model.Name, err)
 		}
 	}

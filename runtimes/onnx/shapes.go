@@ -21,6 +21,8 @@ type shapes struct {
 	gumbel                     []float64 // [B, L, V] of the largest batch so far
 	logits                     []float32 // likewise; in the memory given by Options.LogitsMemory, if there is one
 	gumbelMemory, logitsMemory capi.Memory
+	memory                     memory          // of the graph's head
+	plain                      sampling.Memory // of the head in Go
 }
 
 // shape is the memory of one batch size: what the caller fills, what the session reads and writes, and what the caller
@@ -75,6 +77,12 @@ func (s *shapes) widen(d *Denoiser, b, l int) (err error) {
 			return err
 		}
 	}
+	if wide := max(b, d.stem.batchRows()) * max(l, d.ports.length) * d.model.V; h.mode == HeadGraph && !s.memory.fits(h, wide) {
+		s.forget()
+		if err := s.memory.widen(h, wide); err != nil {
+			return err
+		}
+	}
 	if !h.spec.Needs.Logits && h.mode != HeadGo || len(s.logits) >= n {
 		return nil
 	}
@@ -111,6 +119,8 @@ func (s *shapes) free() {
 	s.gumbel, s.logits = nil, nil
 	s.gumbelMemory.Free()
 	s.logitsMemory.Free()
+	s.memory.blocks.Free()
+	s.memory, s.plain = memory{}, sampling.Memory{}
 }
 
 func (s *shape) free() {
@@ -153,6 +163,8 @@ func (all *shapes) build(d *Denoiser, b, l int) (*shape, error) {
 			feed(&a, s, s.batch.Uniform, 1, 0, s.rows, s.length)
 		case inGumbel:
 			feed(&a, s, s.batch.Gumbel, v, 0, s.rows, s.length, v)
+		default:
+			h.feedMemory(&a, all, s, name, v)
 		}
 	}
 	s.stats = sampling.Statistics{B: b, L: l}
@@ -167,6 +179,8 @@ func (all *shapes) build(d *Denoiser, b, l int) (*shape, error) {
 			s.stats.TopIDs = fetch[int32](&a, s, nil, 1, k, s.rows, s.length, k)
 		case outTopLogp:
 			s.stats.TopLogp = fetch[float32](&a, s, nil, 1, k, s.rows, s.length, k)
+		case outNow, outCreditNow:
+			h.fetchMemory(&a, all, s, name, v)
 		case outAlone:
 			s.stats.LogpLeaveOneOut = fetch[float32](&a, s, nil, 1, 1, s.rows, s.length)
 		default:
@@ -191,6 +205,7 @@ func (s *shape) lay(r rows, packed []float32) {
 	}
 	st := &s.stats
 	st.P1, st.P2, st.Entropy, st.LogpCurrent, st.LogpProposal = part(r.p1, 1), part(r.p2, 1), part(r.entropy, 1), part(r.current, 1), part(r.proposal, 1)
+	st.KLPrev = part(r.kl, 1)
 	if r.dot >= 0 {
 		st.VocabDot = part(r.dot, r.count-r.dot)
 	}

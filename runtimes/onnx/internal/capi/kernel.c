@@ -34,7 +34,7 @@ int mdm_head_init(mdm_head *h, const int64_t *suppress, size_t count) {
       if (!h->block) return -1;
     }
   }
-  size_t floats = h->blocks + (h->filter ? h->v + 64 : 0);
+  size_t floats = h->blocks + (h->filter ? h->v + 64 : 0) + (h->edits ? h->v : 0);
   h->scratch = ((h->blocks + h->dots) * sizeof(double) + floats * sizeof(float) + 63) / 64 * 64;
   if (!h->scratch) h->scratch = 64;
   return 0;
@@ -43,11 +43,13 @@ int mdm_head_init(mdm_head *h, const int64_t *suppress, size_t count) {
 void mdm_head_free(mdm_head *h) {
   free(h->suppressed);
   free(h->block);
+  free(h->bias_token);
+  free(h->bias);
 }
 
 static void mdm_fail(const mdm_call *c, int64_t i, int32_t fault) {
   const mdm_head *h = c->head;
-  const int32_t rows[] = {h->p1, h->p2, h->entropy, h->logp_current, h->logp_proposal};
+  const int32_t rows[] = {h->p1, h->p2, h->entropy, h->logp_current, h->logp_proposal, h->kl};
   c->proposal[i] = fault;
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
     if (rows[r] >= 0) c->stats[rows[r] * c->n + i] = NAN;
@@ -58,7 +60,7 @@ static void mdm_fail(const mdm_call *c, int64_t i, int32_t fault) {
 
 // Whether some statistic of the model's own distribution is wanted.
 static int mdm_wants_model(const mdm_head *h, int hot) {
-  return h->p1 >= 0 || h->p2 >= 0 || h->logp_current >= 0 || h->k || h->dots || h->entropy_on == MDM_MODEL || h->logp_proposal_on == MDM_MODEL ||
+  return h->p1 >= 0 || h->p2 >= 0 || h->logp_current >= 0 || h->kl >= 0 || h->k || h->dots || h->entropy_on == MDM_MODEL || h->logp_proposal_on == MDM_MODEL ||
          (!hot && (h->entropy_on || h->logp_proposal_on));
 }
 

@@ -14,7 +14,11 @@ static void NAME(filter)(const mdm_head *h, const float *z, const mdm_peaks *p, 
       for (int32_t v = lo; v < hi; v++) total += z[v] >= last.z ? e[v] : 0;
     }
   }
-  if (top_p < 1) last = mdm_cut(h, z, e, (double)top_p * total, last.z, m, 24 * params[0]);
+  if (top_p < 1) {
+    const mdm_place crossing = mdm_cut(h, z, e, (double)top_p * total, last.z, m, 24 * params[0]);
+    // What comes before the token that crosses p is the tokens whose own cumulative mass does not.
+    last = h->below && crossing.id != INT32_MAX ? mdm_place_before(h, z, crossing) : crossing;
+  }
   const float lowest = params[3] > 0 ? m + log(params[3] < 1 ? params[3] : 1) * params[0] : -INFINITY;
   VI step;
   for (int j = 0; j < LANES; j++) step[j] = j;
@@ -84,23 +88,33 @@ static int32_t NAME(gumbel)(const mdm_head *h, const float *z, const double *g, 
   return argmax;
 }
 
-static void NAME(position)(const mdm_call *c, int64_t i, char *scratch) {
+// position returns whether the logits are sound.
+static int NAME(position)(const mdm_call *c, int64_t i, mdm_slot *slot, char *scratch) {
   const mdm_head *h = c->head;
   double *block_sum = (double *)scratch, *dot = block_sum + h->blocks;
   float *block_max = (float *)(dot + h->dots), *kept = NULL;
   const float *z = c->logits + i * h->v, *params = c->params + 4 * (i / c->l);
+  if (h->edits) {
+    float *edited = block_max + h->blocks + (h->filter ? h->v + 64 : 0);
+    NAME(edit)(c, i, slot, edited, block_max);
+    z = edited;
+  }
   mdm_peaks p = NAME(peaks)(h, z, block_max);
   if (p.fault) {
     mdm_fail(c, i, p.fault);
-    return;
+    return 0;
   }
   const float m = p.first, temperature = params[0];
   const int hot = temperature > 0, model = mdm_wants_model(h, hot);
   const int filtered = hot && h->filter && ((params[1] > 0 && params[1] < h->v) || params[2] < 1 || params[3] > 0);
-  const int tempered = hot && (!h->gumbel || filtered || h->entropy_on == MDM_SAMPLING || h->logp_proposal_on == MDM_TEMPERED);
+  const int tempered = hot && (!h->gumbel || filtered || h->entropy_on == MDM_SAMPLING || h->logp_proposal_on > MDM_MODEL);
   const float inverse = hot ? 1 / temperature : 1, scale = inverse < FLT_MAX ? inverse : FLT_MAX;
   if (filtered) kept = block_max + h->blocks;
   for (int32_t k = 0; k < h->dots; k++) dot[k] = 0;
+
+  const int64_t l = i % c->l;
+  float *before = h->kl >= 0 && slot ? slot->logits + l * h->v : NULL;
+  double drift = before ? slot->norm[2 * l] - before[p.argmax] : 0;  // that of the argmax
 
   double rest = 0, cross = 0, rest_t = 0, cross_t = 0;  // over all tokens but the argmax
   float copy[MDM_BLOCK], e[MDM_BLOCK + LANES];
@@ -116,9 +130,10 @@ static void NAME(position)(const mdm_call *c, int64_t i, char *scratch) {
     double s = 0, x = 0;
     if (model) {
       const int same = temperature == 1 && filtered;
-      float *out = same ? kept + lo : h->dots ? e : NULL;
+      float *out = same ? kept + lo : h->dots || before ? e : NULL;
       NAME(sums)(src, n, m, 1, out, &s, &x);
       rest += s, cross += x;
+      if (before) drift += NAME(drift)(z + lo, before + lo, n, m, slot->norm[2 * l], out);
       if (h->dots) NAME(dots)(c, out, lo, n, dot);
     }
     if (tempered) {
@@ -131,8 +146,8 @@ static void NAME(position)(const mdm_call *c, int64_t i, char *scratch) {
 
   const double lnz = log1p(rest), lnt = log1p(rest_t);
   int32_t proposal = p.argmax;
+  double total = 1 + rest_t;
   if (hot) {
-    double total = 1 + rest_t;
     if (filtered) {
       kept[p.argmax] = 1;
       NAME(filter)(h, z, &p, params, scale, kept, block_sum, total, &rest_t, &cross_t);
@@ -159,14 +174,26 @@ static void NAME(position)(const mdm_call *c, int64_t i, char *scratch) {
   }
   if (h->logp_proposal >= 0) {
     const double d = (double)z[proposal] - m;
-    out[h->logp_proposal * n] = h->logp_proposal_on == MDM_TEMPERED && hot ? d / temperature - lnt : d - lnz;
+    out[h->logp_proposal * n] = !hot || h->logp_proposal_on == MDM_MODEL ? d - lnz : d / temperature - (h->logp_proposal_on == MDM_TEMPERED ? lnt : log(total));
+  }
+  if (h->kl >= 0) {
+    double kl = INFINITY;
+    if (slot) {
+      double *norm = slot->norm + 2 * l;
+      if (slot->known[l]) kl = drift / (1 + rest) + norm[1] - lnz;
+      norm[0] = m, norm[1] = lnz;
+    }
+    out[h->kl * n] = kl > 0 ? kl : 0;
   }
   for (int32_t k = 0; k < h->dots; k++) out[(h->dot + k) * n] = dot[k] / (1 + rest);
   if (h->k) mdm_top(h, z, block_max, m, m + lnz, c->top_ids + i * h->k, c->top_logp + i * h->k);
+  return 1;
 }
 
 static void NAME(positions)(const mdm_call *c, int64_t lo, int64_t hi, char *scratch) {
   for (int64_t i = lo; i < hi; i++) {
-    if (c->active[i]) NAME(position)(c, i, scratch);
+    mdm_slot *slot = c->slots && c->slots[i / c->l] >= 0 ? c->memory->slot + c->slots[i / c->l] : NULL;
+    const int known = c->active[i] && NAME(position)(c, i, slot, scratch);
+    if (slot) slot->known[i % c->l] = known;
   }
 }

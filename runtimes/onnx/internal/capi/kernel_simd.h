@@ -130,6 +130,7 @@ static void NAME(dots)(const mdm_call *c, const float *e, int32_t lo, int32_t n,
   }
 }
 
+#include "kernel_edit.h"
 #include "kernel_position.h"
 
 #undef VF

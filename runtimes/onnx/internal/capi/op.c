@@ -5,7 +5,7 @@
 
 #include "kernel.h"
 
-enum { IN_LOGITS, IN_TOKENS, IN_ACTIVE, IN_PARAMS, IN_UNIFORM, IN_GUMBEL, IN_DOT, INPUTS };
+enum { IN_LOGITS, IN_TOKENS, IN_ACTIVE, IN_PARAMS, IN_UNIFORM, IN_GUMBEL, IN_DOT, IN_ATTENTION, IN_SLOTS, IN_FRESH, INPUTS };
 enum { OUT_STATS, OUT_PROPOSAL, OUT_TOP_IDS, OUT_TOP_LOGP, OUTPUTS };
 enum { CHUNKS = 32 };  // of a call, for the threads to share
 
@@ -13,6 +13,7 @@ typedef struct {
   const OrtApi *api;
   mdm_head head;
   int32_t rows;
+  mdm_memory memory;  // a session runs one pass at a time
 } kernel_t;
 
 #define TRY(call)                    \
@@ -25,6 +26,25 @@ static OrtStatus *attribute(const OrtApi *api, const OrtKernelInfo *info, const 
   int64_t v;
   TRY(api->KernelInfoGetAttribute_int64(info, name, &v));
   *to = (int32_t)v;
+  return NULL;
+}
+
+// read_edits reads the changes of the logits; floats come as the list edits: repetition, left, alpha, gamma, beta, and the biases.
+static OrtStatus *read_edits(const OrtApi *api, const OrtKernelInfo *info, mdm_head *h) {
+  enum { NUMBERS = 5 };
+  size_t floats = 0, tokens = 0;
+  TRY(api->KernelInfoGetAttributeArray_float(info, "edits", NULL, &floats));
+  TRY(api->KernelInfoGetAttributeArray_int64(info, "bias_tokens", NULL, &tokens));
+  if (floats != tokens - 1 + NUMBERS) return api->CreateStatus(ORT_INVALID_ARGUMENT, "statistics head: the edits are not five numbers and a bias a token");
+  h->bias_token = malloc(tokens * sizeof *h->bias_token);
+  h->bias = malloc(floats * sizeof *h->bias);
+  if (!h->bias_token || !h->bias) return api->CreateStatus(ORT_FAIL, "statistics head: out of memory");
+  TRY(api->KernelInfoGetAttributeArray_int64(info, "bias_tokens", h->bias_token, &tokens));
+  TRY(api->KernelInfoGetAttributeArray_float(info, "edits", h->bias, &floats));
+  h->repetition = h->bias[0], h->left = h->bias[1], h->alpha = h->bias[2], h->gamma = h->bias[3], h->beta = h->bias[4];
+  h->biases = tokens - 1;  // the list ends with -1, so that it is never empty
+  for (int32_t i = 0; i < h->biases; i++) h->bias[i] = h->bias[i + NUMBERS];
+  h->edits = h->biases || h->repetition != 1 || h->left != 0 || h->alpha != 0;
   return NULL;
 }
 
@@ -41,12 +61,17 @@ static OrtStatus *read_head(const OrtApi *api, const OrtKernelInfo *info, kernel
   TRY(attribute(api, info, "topk", &h->k));
   TRY(attribute(api, info, "gumbel", &h->gumbel));
   TRY(attribute(api, info, "filter", &h->filter));
+  int32_t kl;
+  TRY(attribute(api, info, "below", &h->below));
+  TRY(attribute(api, info, "kl_prev", &kl));
+  TRY(read_edits(api, info, h));
   // The rows of the packed statistics, in this order.
   h->p1 = p1 ? k->rows++ : -1;
   h->p2 = p2 ? k->rows++ : -1;
   h->entropy = h->entropy_on ? k->rows++ : -1;
   h->logp_current = current ? k->rows++ : -1;
   h->logp_proposal = h->logp_proposal_on ? k->rows++ : -1;
+  h->kl = kl ? k->rows++ : -1;
   h->dot = k->rows;
   k->rows += h->dots;
 
@@ -64,6 +89,7 @@ static OrtStatus *read_head(const OrtApi *api, const OrtKernelInfo *info, kernel
 static void ORT_API_CALL destroy(void *p) {
   kernel_t *k = p;
   mdm_head_free(&k->head);
+  mdm_memory_free(&k->memory);
   free(k);
 }
 
@@ -130,16 +156,29 @@ static OrtStatus *ORT_API_CALL compute(void *p, OrtKernelContext *ctx) {
   TRY(input(api, ctx, IN_UNIFORM, (const void **)&c.uniform));
   TRY(input(api, ctx, IN_GUMBEL, (const void **)&c.gumbel));
   TRY(input(api, ctx, IN_DOT, (const void **)&c.dot));
+  TRY(input(api, ctx, IN_ATTENTION, (const void **)&c.attention));
+  TRY(input(api, ctx, IN_SLOTS, (const void **)&c.slots));
+  TRY(input(api, ctx, IN_FRESH, (const void **)&c.fresh));
   TRY(output(api, ctx, OUT_STATS, (int64_t[]){k->rows, dims[0], dims[1]}, 3, &c.stats));
   TRY(output(api, ctx, OUT_PROPOSAL, dims, 2, &c.proposal));
   if (h->k) {
     TRY(output(api, ctx, OUT_TOP_IDS, (int64_t[]){dims[0], dims[1], h->k}, 3, &c.top_ids));
     TRY(output(api, ctx, OUT_TOP_LOGP, (int64_t[]){dims[0], dims[1], h->k}, 3, &c.top_logp));
   }
+  if (c.slots) {
+    c.memory = &k->memory;
+    if (mdm_memory_enter(c.memory, &c)) return api->CreateStatus(ORT_FAIL, "statistics head: out of memory for what it keeps between passes; use a smaller --batch");
+  }
   // Little work is done at once by this thread.
   job j = {&c, NULL, c.n * h->v < 16384 ? 1 : c.n < CHUNKS ? c.n : CHUNKS};
-  j.scratch = aligned_alloc(64, j.chunks * h->scratch);
+  const size_t lists = h->repetition != 1 ? (c.n + dims[0] + h->v) * sizeof(int32_t) : 0;
+  j.scratch = aligned_alloc(64, j.chunks * h->scratch + (lists + 63) / 64 * 64);
   if (!j.scratch) return api->CreateStatus(ORT_FAIL, "statistics head: out of memory");
+  if (lists) {
+    int32_t *written = (int32_t *)(j.scratch + j.chunks * h->scratch), *count = written + c.n;
+    mdm_list_written(&c, written, count, count + dims[0]);
+    c.written = written, c.written_count = count;
+  }
   if (j.chunks == 1) {
     chunk(&j, 0);
   } else {
@@ -158,7 +197,8 @@ static ONNXTensorElementDataType ORT_API_CALL input_type(const OrtCustomOp *op, 
   (void)op;
   static const ONNXTensorElementDataType types[INPUTS] = {
       ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,  ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64,  ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
-      ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT};
+      ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
+      ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64,  ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32,  ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8};
   return types[i];
 }
 

@@ -89,6 +89,18 @@ mdm_place mdm_cut(const mdm_head *h, const float *z, const float *weight, double
   }
 }
 
+mdm_place mdm_place_before(const mdm_head *h, const float *z, mdm_place at) {
+  mdm_place best = at;
+  for (int32_t b = 0; b < h->blocks; b++) {
+    const int32_t from = h->block[b].lo, to = from + h->block[b].n;
+    for (int32_t v = from; v < to; v++) {
+      const mdm_place x = {z[v], v};
+      if (before(x, at) && (best.id == at.id || before(best, x))) best = x;
+    }
+  }
+  return best;
+}
+
 void mdm_top(const mdm_head *h, const float *z, const float *block_max, float highest, double lnz, int32_t *ids, float *logp) {
   // A small k is kept sorted by insertion, which seldom happens; a large one is cut and sorted.
   enum { SMALL = 64 };

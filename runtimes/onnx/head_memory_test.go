@@ -1,0 +1,124 @@
+package onnx_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/mdmhost/mdmhost/framework/graph"
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/runtimes/onnx"
+)
+
+// script is a run as a host drives it: which rows step together, who is new, how long the batch is.
+var script = []struct {
+	slots  []int32
+	fresh  []uint8
+	length int
+}{
+	{[]int32{0, 1, 2}, []uint8{1, 1, 1}, 9},
+	{[]int32{0, 1, 2}, []uint8{0, 0, 0}, 9},
+	{[]int32{2, 0}, []uint8{0, 0}, 7},
+	{[]int32{0, 1, 2}, []uint8{0, 0, 0}, 9},
+	{[]int32{1}, []uint8{0}, 4},
+	{[]int32{3, 1, 0}, []uint8{1, 0, 1}, 12}, // a slot more, a row that is replaced, and longer than before
+	{[]int32{3, 1, 0}, []uint8{0, 0, 0}, 12},
+	{[]int32{3, 0}, []uint8{0, 0}, 12},
+}
+
+// checkPass fills a pass of the script with random rows, runs it and compares everything with the head in Go, which has the
+// logits that came out.
+func checkPass(t *testing.T, d *onnx.Denoiser, oracle *sampling.Memory, head sampling.Head, step, v int, rng *rand.Rand) {
+	t.Helper()
+	pass := script[step]
+	b, l := len(pass.slots), pass.length
+	batch := batchOf(t, d, b, l)
+	copy(batch.Slots, pass.slots)
+	copy(batch.Fresh, pass.fresh)
+	for i := range batch.Tokens {
+		batch.Tokens[i], batch.Uniform[i] = int64(rng.IntN(v)), rng.Float64()
+		if rng.IntN(2) == 0 {
+			batch.Tokens[i] = 0 // the mask
+		}
+		batch.Active[i], batch.Attention[i] = 1, 1
+		if rng.IntN(6) == 0 {
+			batch.Active[i] = 0
+		}
+		if i%l > l-3 && i/l == 1 {
+			batch.Attention[i], batch.Active[i] = 0, 0
+		}
+	}
+	for i := range batch.Params {
+		batch.Params[i] = sampling.Params{Temperature: []float32{0, 0.7, 1}[rng.IntN(3)], TopP: 1}
+		if head.Filter {
+			batch.Params[i].TopP = 0.8
+		}
+	}
+	got := runOf(t, d)
+	var want sampling.Statistics
+	if err := oracle.Compute(got.Logits, v, batch, head, &want); err != nil {
+		t.Fatal(err)
+	}
+	forgotten := 0
+	for i, active := range batch.Active {
+		if active == 0 {
+			continue
+		}
+		if got.Proposal[i] != want.Proposal[i] {
+			t.Errorf("pass %d, row %d, position %d: proposal %d, want %d", step, i/l, i%l, got.Proposal[i], want.Proposal[i])
+			continue
+		}
+		for name, s := range map[string][2][]float32{"p1": {got.P1, want.P1}, "entropy": {got.Entropy, want.Entropy}, "kl_prev": {got.KLPrev, want.KLPrev},
+			"logp_proposal": {got.LogpProposal, want.LogpProposal}, "logp_current": {got.LogpCurrent, want.LogpCurrent}} {
+			if s[1] != nil && !same(s[0][i], s[1][i], 1e-5) {
+				t.Errorf("pass %d, row %d, position %d: %s %g, want %g", step, i/l, i%l, name, s[0][i], s[1][i])
+			}
+		}
+		if head.Needs.KLPrev && math.IsInf(float64(got.KLPrev[i]), 1) {
+			forgotten++
+		}
+	}
+	if known := head.Needs.KLPrev && step > 0; known && forgotten > b*l-2 {
+		t.Errorf("pass %d: %d positions have no past", step, forgotten)
+	}
+}
+
+var everyEdit = sampling.Edits{Bias: []sampling.Bias{{Token: 3, Value: -2}, {Token: 5, Value: 1.5}, {Token: 999999, Value: 9}}, Repetition: 1.3, Left: 2,
+	Credit: sampling.Credit{Alpha: 0.7, Gamma: 0.2, Beta: 0.8}}
+
+// Edits, credits and kl_prev in every head, over passes of changing batches, against the head in Go.
+func TestHeadsOverPasses(t *testing.T) {
+	fixed := func(m *graph.Model) {
+		for _, x := range append(m.Graph.Inputs, m.Graph.Outputs...) {
+			x.Shape = append([]graph.Dim{graph.Known(4), graph.Known(12)}, x.Shape[2:]...)
+		}
+		m.Graph.Inputs = append(m.Graph.Inputs, tensor("attention_mask", graph.Int64, graph.Known(4), graph.Known(12)))
+	}
+	for name, edits := range map[string]sampling.Edits{
+		"none": {}, "bias": {Bias: everyEdit.Bias}, "repetition": {Repetition: 1.3}, "less than one": {Repetition: 0.8}, "left": {Left: 2},
+		"credit": {Credit: everyEdit.Credit}, "all": everyEdit,
+	} {
+		for _, mode := range []string{onnx.HeadFused, onnx.HeadGraph, onnx.HeadGo} {
+			for _, v := range []int{7, 591} {
+				for _, kl := range []bool{true, false} {
+					for _, change := range [][]func(*graph.Model){nil, {fixed}} {
+						t.Run(fmt.Sprintf("%s/%s/%d/kl %v/fixed %v", name, mode, v, kl, change != nil), func(t *testing.T) {
+							rng := rand.New(rand.NewPCG(uint64(v), 2))
+							head := sampling.Head{Needs: allNeeds, Suppress: []int32{0, 4}, Edits: edits, Filter: kl, Below: kl}
+							head.Needs.Logits, head.Needs.KLPrev = true, kl
+							if kl {
+								head.Needs.LogpProposal = sampling.OnSampling
+							}
+							d := open(t, onnx.Model{Name: "embed", Data: embedModel(v, 8, v, change...)}, onnx.Options{Head: mode, Threads: 2, Warmup: true}, head)
+							var oracle sampling.Memory
+							for step := range script {
+								checkPass(t, d, &oracle, head, step, v, rng)
+							}
+						})
+					}
+				}
+			}
+		}
+	}
+}
