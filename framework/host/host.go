@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,6 +40,7 @@ type Host struct {
 	model    *model.Model
 	memory   *shm.Memory // where logits cross to plugins
 	denoiser sampling.Denoiser
+	network  *network // the planner's own, or nil
 	planner  part[sampling.Planner]
 	sampler  part[sampling.Sampler]
 	options  map[string]any // of the planner, as it took them
@@ -74,6 +76,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (_ *Host, err erro
 	group.Go(func() error { return h.openPlanner(starting, o) })
 	group.Go(func() error { return h.openSampler(starting, o) })
 	group.Go(func() error { return h.openRuntime(starting) })
+	group.Go(func() error { return h.openNetwork(starting) })
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
@@ -97,6 +100,7 @@ func (h *Host) start(ctx context.Context) error {
 	}
 	run := sampling.Run{ID: strconv.FormatUint(h.seed, 36), Capabilities: h.denoiser.Capabilities(), MaskID: h.model.MaskID,
 		V: h.writable(), Temperature: h.cfg.Sampling.Temperature}
+	run.Capabilities.Serves.PlannerScore = h.network != nil
 	h.options = planning
 	if run.Options, err = json.Marshal(planning); err != nil {
 		return err
@@ -116,6 +120,9 @@ func (h *Host) start(ctx context.Context) error {
 	if err := refuse("sampler "+h.sampler.name, h.sampler.needs, &run.Capabilities); err != nil {
 		return err
 	}
+	if err := h.settle(h.planner.needs, h.sampler.needs); err != nil {
+		return err
+	}
 	head, err := h.head()
 	if err != nil {
 		return err
@@ -129,6 +136,11 @@ func refuse(who string, needs sampling.Needs, caps *sampling.Capabilities) error
 	if len(missing) == 0 {
 		return nil
 	}
+	if needs.PlannerScore && !caps.Serves.PlannerScore {
+		return &sampling.Error{Code: sampling.InvalidConfig, Object: who,
+			Problem: "needs planner_score, the scores of a network of its own, and none is named",
+			Hint:    "name one with --set planner.network=DIR (an embedded model's name will do)"}
+	}
 	return &sampling.Error{Code: sampling.InvalidConfig, Object: who,
 		Problem: fmt.Sprintf("needs %s, which runtime %s/%s cannot serve", strings.Join(missing, ", "), caps.Runtime, caps.Provider),
 		Hint:    "choose other options of it, another plugin or another runtime"}
@@ -140,6 +152,7 @@ func (h *Host) head() (sampling.Head, error) {
 	if err != nil {
 		return sampling.Head{}, fmt.Errorf("planner %s with sampler %s: %w", h.planner.name, h.sampler.name, err)
 	}
+	needs.PlannerScore = false // the other network's
 	h.observe(&needs)
 	s := h.cfg.Sampling
 	head := sampling.Head{Needs: needs, Suppress: h.suppressed(), Present: h.planner.desc.CanRemask,
@@ -184,7 +197,7 @@ func (h *Host) Batch(rows int) int {
 // ctx ends or a part fails, rows on their way are handed over too, as cancelled or failed.
 func (h *Host) Sample(ctx context.Context, rows int, next func() (sampling.Request, bool), sink func(sampling.Result) error, observers ...sampling.Observer) (sampling.Accounts, error) {
 	loop, err := sampling.NewLoop(sampling.LoopConfig{
-		Denoiser: h.denoiser, Planner: h.planner.plugin, PlannerName: h.planner.name, SamplerName: h.sampler.name, CanRemask: h.planner.desc.CanRemask,
+		Denoiser: h.denoiser, Scorer: h.scorer(), Planner: h.planner.plugin, PlannerName: h.planner.name, SamplerName: h.sampler.name, CanRemask: h.planner.desc.CanRemask,
 		PlannerNeeds: h.planner.needs, SamplerNeeds: h.sampler.needs, Seed: h.seed, MaskID: h.model.MaskID, PadID: h.model.PadID,
 		V: h.writable(), Suppress: h.suppressed(), Draw: h.draw(), Rows: h.Batch(rows), Next: next, Sink: sink, Observers: observers,
 	})
@@ -233,7 +246,12 @@ func (h *Host) Provider() string {
 }
 
 // Notes returns what the user should know of the start, such as why `auto` runs on the CPU.
-func (h *Host) Notes() []string { return h.notes }
+func (h *Host) Notes() []string {
+	if h.network == nil {
+		return h.notes
+	}
+	return slices.Concat(h.notes, h.network.notes)
+}
 
 func (h *Host) threads() int {
 	if h.cfg.Runtime.Threads > 0 {
@@ -248,6 +266,9 @@ func (h *Host) Close() error {
 	if h.denoiser != nil {
 		errs = append(errs, h.denoiser.Close())
 	}
+	if h.network != nil {
+		errs = append(errs, h.network.Close())
+	}
 	for _, p := range []*supervise.Process{h.planner.process, h.sampler.process} {
 		if p != nil {
 			errs = append(errs, p.Close())
@@ -256,6 +277,6 @@ func (h *Host) Close() error {
 	if h.memory != nil { // last: the plugins and the runtime have mapped it
 		errs = append(errs, h.memory.Close())
 	}
-	h.denoiser, h.planner.process, h.sampler.process, h.memory = nil, nil, nil, nil
+	h.denoiser, h.network, h.planner.process, h.sampler.process, h.memory = nil, nil, nil, nil, nil
 	return errors.Join(errs...)
 }

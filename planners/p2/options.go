@@ -45,7 +45,7 @@ func (o Options) check(run sampling.Run) error {
 		if kind != "bert" && kind != "trained" {
 			option, kind = "unmask_score", o.UnmaskScore
 		}
-		return fmt.Errorf("%s %s: expected a planner network, but this runtime serves none (planner_score); set planner.%s to denoiser, margin, neg_entropy or uniform",
+		return fmt.Errorf("%s %s: expected the planner's own network, and none is named; name one with --set planner.network=DIR (a planner network, a masked language model or an embedded model), or set planner.%s to denoiser, margin, neg_entropy or uniform",
 			option, kind, option)
 	case n.PlannerScore && o.redraws():
 		return errors.New("unmask_token redrawn: expected current, since the planner's network reads proposals beside the tokens that stand there; set planner.unmask_token to current")
