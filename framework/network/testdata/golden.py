@@ -38,26 +38,30 @@ VARIANTS = {
                               "tie_word_embeddings": True, "positions": "learned"},
     "one head, wide base, eps": {"num_attention_heads": 1, "rope_base": 500, "layer_norm_eps": 1e-2},
 }
+
+
+def mix(x):  # splitmix64
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def weights(name, shape):
+    """Uniform in (-a, a), a = sqrt(3 / fan-in) for matrices, 0.3 for vectors, around 1 for scales."""
+    h = 14695981039346656037
+    for byte in name.encode():
+        h = ((h ^ byte) * 1099511628211) % 2**64
+    n = int(np.prod(shape))
+    with np.errstate(over="ignore"):
+        bits = mix(np.uint64(h) + np.arange(n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
+    unit = (2 * bits.astype(np.float64) + 1) / 2**24 - 1
+    values = unit * (np.sqrt(3 / shape[1]) if len(shape) == 2 else 0.3)
+    if name.endswith("norm.weight"):
+        values = values + 1
+    return torch.tensor(values.astype(np.float32).reshape(shape))
+
+
 if __name__ == "__main__":
-    def mix(x):  # splitmix64
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return x ^ (x >> np.uint64(31))
-
-    def weights(name, shape):
-        """Uniform in (-a, a), a = sqrt(3 / fan-in) for matrices, 0.3 for vectors, around 1 for scales."""
-        h = 14695981039346656037
-        for byte in name.encode():
-            h = ((h ^ byte) * 1099511628211) % 2**64
-        n = int(np.prod(shape))
-        with np.errstate(over="ignore"):
-            bits = mix(np.uint64(h) + np.arange(n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
-        unit = (2 * bits.astype(np.float64) + 1) / 2**24 - 1
-        values = unit * (np.sqrt(3 / shape[1]) if len(shape) == 2 else 0.3)
-        if name.endswith("norm.weight"):
-            values = values + 1
-        return torch.tensor(values.astype(np.float32).reshape(shape))
-
     torch.manual_seed(0)
     out = []
     for name, change in VARIANTS.items():
