@@ -29,7 +29,7 @@ type Result struct {
 	Index   int64
 	Tokens  []int32 // [L] the whole row, special and fixed tokens included, padding not, up to where a stop rule cut it
 	Finish  Finish
-	NFE     int    // forward passes in which the row took part
+	NFE     int    // forward passes in which the row took part; with guidance two at a time, one of them without its prompt
 	Partial int    // those of them that ran a window of positions alone
 	Until   int    // passes until its stop rule was met, NFE where it was not
 	Steps   int    // steps used, empty ones included
