@@ -123,6 +123,9 @@ func (h *Host) start(ctx context.Context) error {
 	if err := h.settle(h.planner.needs, h.sampler.needs); err != nil {
 		return err
 	}
+	if err := h.frame(&sampling.LoopConfig{}); err != nil {
+		return err
+	}
 	head, err := h.head()
 	if err != nil {
 		return err
@@ -196,11 +199,16 @@ func (h *Host) Batch(rows int) int {
 // Sample draws the rows that next yields and hands the finished ones to sink, in the order in which they finish. When
 // ctx ends or a part fails, rows on their way are handed over too, as cancelled or failed.
 func (h *Host) Sample(ctx context.Context, rows int, next func() (sampling.Request, bool), sink func(sampling.Result) error, observers ...sampling.Observer) (sampling.Accounts, error) {
-	loop, err := sampling.NewLoop(sampling.LoopConfig{
+	c := sampling.LoopConfig{
 		Denoiser: h.denoiser, Scorer: h.scorer(), Planner: h.planner.plugin, PlannerName: h.planner.name, SamplerName: h.sampler.name, CanRemask: h.planner.desc.CanRemask,
 		PlannerNeeds: h.planner.needs, SamplerNeeds: h.sampler.needs, Seed: h.seed, MaskID: h.model.MaskID, PadID: h.model.PadID,
 		V: h.writable(), Suppress: h.suppressed(), Draw: h.draw(), Rows: h.Batch(rows), Next: next, Sink: sink, Observers: observers,
-	})
+	}
+	err := h.frame(&c)
+	if err != nil {
+		return sampling.Accounts{}, err
+	}
+	loop, err := sampling.NewLoop(c)
 	if err != nil {
 		return sampling.Accounts{}, err
 	}

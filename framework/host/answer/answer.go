@@ -151,7 +151,10 @@ func (j *job) sink(r sampling.Result) error {
 	if r.Finish == sampling.FinishCancelled || r.Finish == sampling.FinishError {
 		j.lost[r.Finish] = append(j.lost[r.Finish], fmt.Sprint(r.Index))
 	}
-	row := results.NewRow(r, j.host.Seed(), j.host.Model().Tokenizer.Decode(r.Tokens, true))
+	row := results.NewRow(r, j.host.Seed(), strings.TrimSuffix(j.host.Model().Tokenizer.Decode(r.Tokens, true), r.Beyond))
+	if j.cfg.Sampling.CompletesStopped() {
+		row.NFEUntil = &r.Until
+	}
 	if j.cfg.Details {
 		row = row.WithDetails(r, j.digests)
 	}
@@ -171,7 +174,7 @@ func (j *job) summary(a sampling.Accounts) view.Summary {
 		notes = append(notes, fmt.Sprintf("%s = %v (%s) is left out: it %s", e.Key, e.Value, e.Origin, e.Note))
 	}
 	return view.Summary{
-		Accounts: a, Finishes: j.finishes, Resumed: j.writer.Resumed(), Model: j.host.Model().Name,
+		Accounts: a, Finishes: j.finishes, Resumed: j.writer.Resumed(), Until: j.cfg.Sampling.CompletesStopped(), Model: j.host.Model().Name,
 		Planner: DescribedPlanner(j.cfg.Planner), Sampler: Described(j.cfg.Sampler), Provider: j.host.Provider(), Notes: notes, Seed: j.host.Seed(),
 	}
 }

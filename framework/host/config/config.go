@@ -113,6 +113,12 @@ type Sampling struct {
 	PadTo        int      `koanf:"pad_to"`
 }
 
+// Stops tells whether rows may end before all of them is written.
+func (s *Sampling) Stops() bool { return len(s.Stop) > 0 || s.EOSEarlyStop }
+
+// CompletesStopped tells whether rows that a stop rule ends are completed first, and cut then.
+func (s *Sampling) CompletesStopped() bool { return s.Stops() && s.StopAt == "end" }
+
 // Origin returns where the value of a key came from.
 func (c *Config) Origin(key string) Origin { return c.origins[key] }
 

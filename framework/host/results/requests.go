@@ -67,6 +67,11 @@ func encodeAll(m *model.Model, cfg *config.Config, asked []Question) (rows []mod
 		if row.Completed > 0 {
 			notes = append(notes, fmt.Sprintf("%s: the model's rows have %d positions; the %d after the text are blank", q.Place, len(row.Tokens), row.Completed))
 		}
+		if cfg.Sampling.Stops() {
+			if at := behindBlank(m, row); at >= 0 {
+				problems = append(problems, fmt.Sprintf("%s: position %d is given, and a stop rule may cut it off since it stands behind a blank; leave out sampling.stop and sampling.eos_early_stop, or give text that the samples begin with (prompt)", q.Place, at))
+			}
+		}
 		if q.Kind == Infill && row.Blanks() == 0 {
 			full = append(full, q.Place)
 		}
@@ -80,6 +85,22 @@ func encodeAll(m *model.Model, cfg *config.Config, asked []Question) (rows []mod
 		notes = append(notes, fmt.Sprintf("length = %d (%s) is left out: it goes with prompts, and there are none", cfg.Length, cfg.Origin("length")))
 	}
 	return rows, notes, problems
+}
+
+// behindBlank returns the first position that was given and stands behind a blank, -1 without one. Special tokens at the end
+// of the row, which the tokenizer put there, do not count.
+func behindBlank(m *model.Model, row model.Row) int {
+	end := len(row.Fixed)
+	for end > 0 && row.Fixed[end-1] && m.Tokenizer.Special(row.Tokens[end-1]) {
+		end--
+	}
+	blank := slices.Index(row.Fixed, false)
+	for i := max(blank, 0); i < end && blank >= 0; i++ {
+		if row.Fixed[i] {
+			return i
+		}
+	}
+	return -1
 }
 
 // examples is what is sampled when nothing is asked: the model's own examples, or rows from nothing.

@@ -37,6 +37,9 @@ type Row struct {
 	MS     float64         `json:"ms"`
 	Error  string          `json:"error,omitempty"`
 
+	NFEUntil   *int `json:"nfe_until,omitempty"`   // with stop_at end: forwards until the stop rule was met, NFE where it was not
+	NFEPartial int  `json:"nfe_partial,omitempty"` // of NFE: forwards over a window of positions alone
+
 	StepMap []int32           `json:"step_map,omitempty"` // details: [L] step that opened the position, -1 where given
 	Logp    Logps             `json:"logp,omitempty"`     // details: [L] nats when it was opened
 	Digests map[string]string `json:"digests,omitempty"`  // details: of the model and its parts
@@ -46,7 +49,7 @@ type Row struct {
 func NewRow(r sampling.Result, seed uint64, text string) Row {
 	row := Row{
 		Index: r.Index, Seed: seed, Text: text, Tokens: r.Tokens, Length: len(r.Tokens), NFE: r.NFE, Steps: r.Steps,
-		Finish: r.Finish, MS: math.Round(r.Elapsed.Seconds()*1e6) / 1e3,
+		Finish: r.Finish, MS: math.Round(r.Elapsed.Seconds()*1e6) / 1e3, NFEPartial: r.Partial,
 	}
 	if row.Tokens == nil {
 		row.Tokens = []int32{}

@@ -16,6 +16,7 @@ type Summary struct {
 	Accounts sampling.Accounts
 	Finishes map[sampling.Finish]int
 	Resumed  int    // rows that an earlier run had answered
+	Until    bool   // rows were completed before a stop rule cut them, so that both NFEs are known
 	Model    string // "rxnmapper-albert"
 	Planner  string // "eb gamma=0.1"
 	Sampler  string
@@ -40,12 +41,15 @@ func (s Summary) Write(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, ", %s in %s\n", plural(a.Tokens, "token"), short(a.Wall))
 	if a.Passes > 0 {
-		fmt.Fprintf(&b, "speed     NFE %d (%.1f a row) in %s, %s, %.2f ms per NFE, %.0f tokens per second\n",
-			a.RowPasses, float64(a.RowPasses)/float64(max(rows, 1)), plural(a.Passes, "forward pass"), perNFE(a.Tokens, a.RowPasses),
+		fmt.Fprintf(&b, "speed     NFE %d (%s) in %s, %s, %.2f ms per NFE, %.0f tokens per second\n",
+			a.RowPasses, s.perRow(rows), s.passes(), perNFE(a.Tokens, a.RowPasses),
 			ms(a.Wall)/float64(a.Passes), float64(a.Tokens)/max(a.Wall.Seconds(), 1e-9))
 		fmt.Fprintf(&b, "time      %s denoiser, %s planner, %s host; %.1f rows to a forward pass\n",
-			share(a.Denoise, a.Wall), share(a.Plan, a.Wall), share(a.Wall-a.Denoise-a.Plan, a.Wall),
+			share(a.Denoise, a.Wall), share(a.Plan, a.Wall), share(a.Wall-a.Denoise-a.Plan-a.Score, a.Wall),
 			float64(a.RowPasses)/float64(a.Passes))
+	}
+	if a.ScorePasses > 0 {
+		fmt.Fprintf(&b, "networks  %d calls of the denoiser, %d of the planner's own network (%s of the time)\n", a.Passes, a.ScorePasses, share(a.Score, a.Wall))
 	}
 	fmt.Fprintf(&b, "ran       model %s, planner %s, sampler %s, runtime %s\n", s.Model, s.Planner, s.Sampler, s.Provider)
 	for _, note := range s.Notes {
@@ -54,6 +58,24 @@ func (s Summary) Write(w io.Writer) error {
 	fmt.Fprintf(&b, "seed      %d\n", s.Seed)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// perRow is the mean NFE, and with Until that up to the stop rule.
+func (s Summary) perRow(rows int) string {
+	mean := func(n int) float64 { return float64(n) / float64(max(rows, 1)) }
+	if !s.Until {
+		return fmt.Sprintf("%.1f a row", mean(s.Accounts.RowPasses))
+	}
+	return fmt.Sprintf("%.1f a row, %.1f until the stop rule", mean(s.Accounts.RowPasses), mean(s.Accounts.Until))
+}
+
+// passes counts the forward passes, partial ones apart where there are any.
+func (s Summary) passes() string {
+	text := plural(s.Accounts.Passes, "forward pass")
+	if s.Accounts.Partial > 0 {
+		text += fmt.Sprintf(" (%d partial)", s.Accounts.Partial)
+	}
+	return text
 }
 
 func (s Summary) finishes() string {

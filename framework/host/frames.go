@@ -1,0 +1,52 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/sampling"
+)
+
+// frame gives a loop what lies around its steps: blocks, stop rules, bounds and padding. The error, a [config.Problems],
+// lists every setting that does not fit the model.
+func (h *Host) frame(c *sampling.LoopConfig) error {
+	s := &h.cfg.Sampling
+	var problems config.Problems
+	bad := func(key, format string, args ...any) {
+		key = "sampling." + key
+		problems = append(problems, config.Problem{Origin: h.cfg.Origin(key), Key: key, Text: fmt.Sprintf(format, args...)})
+	}
+	c.Blocks = sampling.Blocks{Length: s.BlockLength, Absolute: s.BlockAlign == "absolute"}
+	c.MaxNFE, c.PadTo, c.Memory = s.MaxNFE, s.PadTo, s.CreditAlpha > 0
+	if most := h.model.MaxLength; most > 0 && s.PadTo > most {
+		bad("pad_to", "expected at most %d, the model's longest row, found %d; lower it", most, s.PadTo)
+	}
+	eos := h.model.Ends("eos_token_id")
+	c.Stop = sampling.Stop{Phrases: s.Stop, AtEnd: s.StopAt == "end",
+		Decode: func(tokens []int32) string { return h.model.Tokenizer.Decode(tokens, true) }}
+	if slices.Contains(s.Stop, "") {
+		bad("stop", "expected phrases, found an empty one; leave it out")
+	}
+	if s.EOSEarlyStop {
+		if c.Stop.EOS = eos; len(eos) == 0 {
+			bad("eos_early_stop", "model %s names no end-of-text token; add eos_token_id to its config.json, or end rows by phrases with sampling.stop", h.model.Name)
+		}
+	}
+	for _, id := range s.BeginSuppressTokens {
+		if int(id) >= h.model.V {
+			bad("begin_suppress_tokens", "id %d, expected 0 to %d; correct the list", id, h.model.V-1)
+		}
+	}
+	c.HoldBack = slices.Clone(s.BeginSuppressTokens)
+	if s.ConfidenceEOSEOTInf {
+		ends := append(eos, h.model.Ends("eot_token_id")...)
+		if c.HoldBack = append(c.HoldBack, ends...); len(ends) == 0 {
+			bad("confidence_eos_eot_inf", "model %s names neither an end-of-text nor an end-of-turn token; add eos_token_id or eot_token_id to its config.json, or list the ids in sampling.begin_suppress_tokens", h.model.Name)
+		}
+	}
+	if problems == nil {
+		return nil
+	}
+	return problems
+}
