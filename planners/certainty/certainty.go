@@ -25,7 +25,7 @@ type Measure struct {
 }
 
 // New returns the measure of that name on the distribution "model" (before temperature), "tempered" (after temperature,
-// before truncation) or "sampling" (after both). Distributions other than the model's are served for drawn (tempered) and
+// before truncation) or "sampling" (after both). Distributions other than the model's are served for drawn (both) and
 // entropy (sampling) alone, and equal the model's at temperature 0.
 func New(name, on string) (*Measure, error) {
 	m := &Measure{name: name}
@@ -34,10 +34,10 @@ func New(name, on string) (*Measure, error) {
 		m.on = sampling.OnModel
 	case on == "tempered" && name == "drawn":
 		m.on = sampling.OnTempered
-	case on == "sampling" && name == "entropy":
+	case on == "sampling" && (name == "entropy" || name == "drawn"):
 		m.on = sampling.OnSampling
 	default:
-		return nil, fmt.Errorf("%s on %s: expected a distribution that the host serves it of: model for all, tempered for the probability of the drawn token, sampling for the entropy; set on to model", name, on)
+		return nil, fmt.Errorf("%s on %s: expected a distribution that the host serves it of: model for all, tempered and sampling for the probability of the drawn token, sampling for the entropy; set on to model", name, on)
 	}
 	return m, nil
 }

@@ -37,9 +37,15 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
+func TestDrawnOnSampling(t *testing.T) {
+	if got := certainty.NeedsOf("drawn", "sampling").String(); got != "logp_proposal(on=sampling)" {
+		t.Errorf("drawn on sampling needs %s", got)
+	}
+}
+
 // What the host does not serve is refused, never replaced by something near.
 func TestRefused(t *testing.T) {
-	for _, c := range [][2]string{{"max", "tempered"}, {"margin", "sampling"}, {"drawn", "sampling"}, {"entropy", "tempered"}} {
+	for _, c := range [][2]string{{"max", "tempered"}, {"max", "sampling"}, {"margin", "sampling"}, {"entropy", "tempered"}} {
 		if _, err := certainty.New(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "set on to model") {
 			t.Errorf("%s on %s: error %v", c[0], c[1], err)
 		}

@@ -15,6 +15,10 @@ func LogpProposal(n *sampling.Needs) { n.LogpProposal = sampling.OnModel }
 // LogpProposalTempered is the log-probability of the proposal under softmax(logits / temperature).
 func LogpProposalTempered(n *sampling.Needs) { n.LogpProposal = sampling.OnTempered }
 
+// LogpProposalSampling is the log-probability of the proposal under the distribution that it was drawn from: after temperature,
+// top-k, top-p and min-p.
+func LogpProposalSampling(n *sampling.Needs) { n.LogpProposal = sampling.OnSampling }
+
 // P1 is the largest probability.
 func P1(n *sampling.Needs) { n.P1 = true }
 
