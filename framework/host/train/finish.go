@@ -175,6 +175,9 @@ func valuesOf(c *checkpoint.Checkpoint, name string) (_ network.Values, err erro
 func (s *session) manifest(step int64) *model.Manifest {
 	m := &model.Manifest{Family: "masked", Schedule: model.Schedule(s.trainer.reply.Schedule),
 		Trainer: &model.Trainer{Name: s.trainer.description.Name, Version: s.trainer.description.Version, Steps: step, Options: s.trainer.options}}
+	if m.Schedule.Kind == "" {
+		m.Schedule.Kind = "linear" // what a trainer means that says nothing
+	}
 	m.Length = model.Length{Policy: "free", Cap: s.data.Train.Length()}
 	if s.data.Spec.FixedColumn != "" {
 		m.Length.Policy = "fixed"

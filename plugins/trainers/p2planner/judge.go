@@ -61,8 +61,8 @@ type metric struct {
 }
 
 // metrics are of masked positions, which teach G_M, and of unmasked ones, which teach G_U: the cross-entropy, that of the
-// constant predictor (who knows the share of right tokens in the batch and nothing else), and that share. Below the
-// constant's a planner has learned something.
+// constant predictor (who knows the share of right tokens in the batch and nothing else), and that share. A planner below the
+// constant has learned something.
 func (v verdict) metrics(free graph.Value) []metric {
 	g := v.g
 	all := g.RowSum(g.Cast(free, graph.Float32))

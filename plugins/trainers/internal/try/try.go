@@ -17,7 +17,8 @@ import (
 )
 
 // Case is one entry of a golden file: a task, everything that the host feeds by the names of inputs, the logits that the
-// denoiser gives, and what each graph's outputs must be. "ids" and "timesteps" among them are what the denoiser is called with.
+// denoiser gives, and what each graph's outputs must be. "ids" and "timesteps" among them are what the denoiser is called with,
+// "planner.ids" and "planner.masked" what a network named planner is.
 type Case struct {
 	Name         string
 	Options      json.RawMessage
@@ -28,9 +29,10 @@ type Case struct {
 	Rows, Length int64
 	Feeds        map[string][]float64
 	Logits       []float64 // [B, L, V]
+	Planner      []float64 // of a network named planner: [B, L, V], or [B, L] for one that gives keep
 	Training     map[string][]float64
 	Eval         map[string][]float64
-	Grad         []float64 // [B, L, V]: of the loss for the logits
+	Grad         []float64 // of the loss for the logits, or for what the planner gives
 }
 
 // Golden reads a golden file.
@@ -84,7 +86,7 @@ func (c *Case) Build(t testing.TB, trainer spec.Trainer) *spec.Reply {
 }
 
 // Run runs one of a reply's graphs on the case's feeds and returns its outputs as numbers; beside them stand what the denoiser
-// is called with and, for a loss, its gradient for the logits, "grad".
+// is called with and, for a loss, its gradient for the logits (for the planner's output, where there is a planner), "grad".
 func (c *Case) Run(t testing.TB, device *onnx.Device, file []byte) map[string][]float32 {
 	t.Helper()
 	m, err := graph.Decode(file)
@@ -97,15 +99,29 @@ func (c *Case) Run(t testing.TB, device *onnx.Device, file []byte) map[string][]
 		bind[v.Name] = b.Input(v.Name, v.Type, v.Shape...)
 	}
 	logits := b.Input("logits", graph.Float32, graph.Dims("B", "L", c.V)...)
+	trained := logits
+	if c.Planner != nil {
+		shape := graph.Dims("B", "L", c.V)
+		if int64(len(c.Planner)) == c.Rows*c.Length {
+			shape = shape[:2]
+		}
+		trained = b.Input("planner", graph.Float32, shape...)
+	}
 	var outputs []graph.Output
 	values := b.Replay(m, bind, func(n *graph.Node, in []graph.Value) []graph.Value {
 		if graph.Key(n) != "mdm.Network" {
 			return nil
 		}
 		for i, name := range n.Attribute("inputs").Strings {
-			if to := map[string]string{"input_ids": "ids", "timesteps": "timesteps"}[string(name)]; to != "" {
+			if to := map[string]string{"input_ids": "ids", "timesteps": "timesteps", "masked": "masked"}[string(name)]; to != "" {
+				if network := n.TextAttr("name", ""); network != spec.Denoiser {
+					to = network + "." + to
+				}
 				outputs = append(outputs, graph.Output{Name: to, Value: b.Cast(b.Identity(in[i]), graph.Float32)})
 			}
+		}
+		if n.TextAttr("name", "") == "planner" {
+			return []graph.Value{trained}
 		}
 		return []graph.Value{logits}
 	})
@@ -114,7 +130,7 @@ func (c *Case) Run(t testing.TB, device *onnx.Device, file []byte) map[string][]
 		outputs = append(outputs, graph.Output{Name: o.Name, Value: values[o.Name]})
 	}
 	if loss, ok := values[spec.Loss]; ok {
-		grads, err := autodiff.Gradients(b, loss, []graph.Value{logits}, autodiff.Options{})
+		grads, err := autodiff.Gradients(b, loss, []graph.Value{trained}, autodiff.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,6 +156,9 @@ func (c *Case) Run(t testing.TB, device *onnx.Device, file []byte) map[string][]
 		c.fill(t, feed, bind[name], c.Feeds[name])
 	}
 	c.fill(t, feed, logits, c.Logits)
+	if c.Planner != nil {
+		c.fill(t, feed, trained, c.Planner)
+	}
 	if err := program.Run(t.Context(), feed); err != nil {
 		t.Fatal(err)
 	}
