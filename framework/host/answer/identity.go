@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// identify hashes the model and the plugins where that is asked for: in details, and to resume.
+// identify hashes the models and the plugins where that is asked for: in details, and to resume.
 func (j *job) identify() error {
 	if j.cfg.Out == "" && !j.cfg.Details {
 		return nil
@@ -19,6 +19,11 @@ func (j *job) identify() error {
 	j.digests = map[string]string{}
 	if j.digests["model"], err = j.host.Model().Digest(); err != nil {
 		return err
+	}
+	if m := j.host.Network(); m != nil {
+		if j.digests["planner network"], err = m.Digest(); err != nil {
+			return err
+		}
 	}
 	if j.digests["planner"], err = program(j.cfg.Planner.Name); err != nil {
 		return fmt.Errorf("planner %s: %w", j.cfg.Planner.Name, err)

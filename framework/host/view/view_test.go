@@ -157,4 +157,15 @@ seed      7
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}
+	// With a network of the planner's own: its calls are counted, and its time is not the host's.
+	s.Accounts.ScorePasses, s.Accounts.Score = 19, 300*time.Millisecond
+	b.Reset()
+	if err := s.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	want = strings.Replace(want, "20% host; 2.5 rows to a forward pass\n",
+		"5% host; 2.5 rows to a forward pass\nnetworks  20 calls of the denoiser, 19 of the planner's own network (15% of the time)\n", 1)
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
 }
