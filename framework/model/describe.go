@@ -30,6 +30,7 @@ type Description struct {
 	Parameters  int64          `json:"parameters"`
 	Defaults    map[string]any `json:"defaults,omitempty"` // of generation_config.json
 	Infill      Infill         `json:"infill"`
+	LogitsShift int            `json:"logits_shift,omitempty"`
 	Trainer     *Trainer       `json:"trainer,omitempty"`
 	Examples    bool           `json:"examples"`
 	Digest      string         `json:"digest"`
@@ -77,7 +78,7 @@ func (m *Model) Describe() (*Description, error) {
 			Prefix: m.named(prefix...), Suffix: m.named(suffix...), Suppressed: m.Suppress()},
 		Precisions: m.folder.precisions(), Inputs: ports(m.Graph.Graph.Feeds()), Outputs: ports(m.Graph.Graph.Outputs),
 		Opset: m.Graph.Opset(""), Producer: m.Graph.Producer, Nodes: len(m.Graph.Graph.Nodes), Parameters: m.parameters(),
-		Defaults: m.Generation, Infill: m.Manifest.Infill, Trainer: m.Manifest.Trainer, Examples: m.Examples != nil, Digest: digest, Files: files}
+		Defaults: m.Generation, Infill: m.Manifest.Infill, LogitsShift: m.Manifest.LogitsShift, Trainer: m.Manifest.Trainer, Examples: m.Examples != nil, Digest: digest, Files: files}
 	d.ONNX = files[slices.IndexFunc(files, func(f File) bool { return f.Name == m.ONNXName })]
 	return d, nil
 }

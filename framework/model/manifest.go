@@ -30,7 +30,11 @@ type Manifest struct {
 	Infill   Infill             `json:"infill"`
 	Networks map[string]Network `json:"networks,omitempty"`
 	Trainer  *Trainer           `json:"trainer,omitempty"`
-	Digests  map[string]string  `json:"digests,omitempty"` // file -> sha256
+
+	// LogitsShift is 1 where the logits of position i are for the token at i+1, else 0.
+	LogitsShift int `json:"logits_shift,omitempty"`
+
+	Digests map[string]string `json:"digests,omitempty"` // file -> sha256
 }
 
 // Time says what the network knows of the time t in [0, 1].

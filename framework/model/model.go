@@ -61,6 +61,14 @@ func (m *Model) ONNXDir() string {
 	return filepath.Join(m.Dir, filepath.Dir(filepath.FromSlash(m.ONNXName)))
 }
 
+// RefuseShift is an error where the logits are shifted and a part of the program, such as "training", would ignore it.
+func (m *Model) RefuseShift(part string) error {
+	if m.Manifest.LogitsShift == 0 {
+		return nil
+	}
+	return fmt.Errorf("model %s: its logits are for the next position (mdm.json: logits_shift), which sampling and evaluation undo and %s does not; export the model with logits that stand where their tokens do, without logits_shift", m.Name, part)
+}
+
 // FixedLength is the row length that the export fixed, or 0. Shorter rows are padded, if the model takes an attention mask.
 func (m *Model) FixedLength() int { return m.Signature.Length }
 

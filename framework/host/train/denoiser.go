@@ -109,6 +109,9 @@ func loadDenoiser(m *model.Model) (out *denoiser, err error) {
 	if m.Insertion() {
 		return nil, fmt.Errorf("model %s: is an insertion model, expected one of family masked", m.Name)
 	}
+	if err := m.RefuseShift("training"); err != nil {
+		return nil, err
+	}
 	if m.Config.ModelType == network.ModelType {
 		c, values, err := network.From(m)
 		if err != nil {

@@ -70,8 +70,11 @@ func (e *exported) Build(b *graph.Builder, _, inputs map[string]graph.Value) map
 	for _, v := range e.Graph.Graph.Feeds() {
 		bind[v.Name] = e.feed(b, v.Name, inputs)
 	}
-	logits := b.Replay(e.Graph, bind, nil)["logits"]
-	return map[string]graph.Value{"logits": b.Cast(logits, graph.Float32)}
+	logits := b.Cast(b.Replay(e.Graph, bind, nil)["logits"], graph.Float32)
+	if e.Manifest.LogitsShift != 0 { // to where their tokens are
+		logits = b.Concat(1, b.Slice(logits, 1, 0, 1), b.Slice(logits, 1, 0, -1))
+	}
+	return map[string]graph.Value{"logits": logits}
 }
 
 // feed is the value behind an input of the file.
