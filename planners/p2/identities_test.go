@@ -122,7 +122,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	for options, want := range map[string]string{
 		`{"unmask_score":"bert"}`:                                              "planner.unmask_score",
 		`{"mask_score":"trained"}`:                                             "planner.mask_score",
-		`{"mask_score":"bert","unmask_score":"keep"}`:                          "planner_score",
+		`{"mask_score":"bert","unmask_score":"keep"}`:                          "--set planner.network=DIR",
 		`{"score_logits":"tempered"}`:                                          "planner.unmask_token to redrawn",
 		`{"score_logits":"tempered","mask_score":"margin"}`:                    "planner.score_logits to clean",
 		`{"condition":"cond"}`:                                                 "unmask_token redrawn",
