@@ -57,6 +57,7 @@ func NewTrace(w io.Writer, h TraceHeader) *Trace {
 	t := &Trace{w: b, out: out, enc: json.NewEncoder(out), rows: map[int64]*traced{}, spelt: map[int32]bool{}, cells: guessCells}
 	h.Trace = TraceVersion
 	t.put(h)
+	t.sync()
 	return t
 }
 

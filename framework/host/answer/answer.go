@@ -69,6 +69,9 @@ func Run(ctx context.Context, h *host.Host, rows []sampling.Request, notes []str
 		err = j.sunk // its own words, instead of what the sampler made of it
 	}
 	err = errors.Join(err, screen.Close(), trace.Close())
+	if note := trace.note(); note != "" {
+		j.notes = append(j.notes, note)
+	}
 	if closing := j.writer.Close(); j.sunk == nil {
 		err = errors.Join(err, closing)
 	}

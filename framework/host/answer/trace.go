@@ -1,18 +1,26 @@
 package answer
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 
+	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/results"
+	"github.com/mdmhost/mdmhost/framework/host/trace"
+	"github.com/mdmhost/mdmhost/framework/host/view"
+	"github.com/mdmhost/mdmhost/framework/host/view/page"
+	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
-// traceFile is the trace of a run in a file.
+// traceFile is the trace of a run in a file: JSON lines, or a page around them. It is written while the run goes on, so that a
+// run that is killed leaves what there was.
 type traceFile struct {
 	*sampling.Trace
 	file *os.File
+	page bool
 }
 
 // openTrace opens --trace; nil, which may be used, when there is none.
@@ -24,9 +32,56 @@ func (j *job) openTrace() (*traceFile, error) {
 	if err != nil {
 		return nil, &results.Refused{File: j.cfg.Trace, Reason: fmt.Sprintf("cannot take the trace: %v; name another file", err)}
 	}
-	return &traceFile{sampling.NewTrace(f, sampling.TraceHeader{
-		Seed: j.host.Seed(), Model: j.host.Model().Name, Sampler: j.cfg.Sampler.Name, Planner: j.cfg.Planner.Name, Options: j.host.PlannerOptions(),
-	}), f}, nil
+	t := &traceFile{file: f, page: trace.IsPage(j.cfg.Trace)}
+	if t.page {
+		if err := page.Start(f); err != nil {
+			return nil, errors.Join(fmt.Errorf("trace: %w", err), f.Close())
+		}
+	}
+	t.Trace = sampling.NewTrace(f, traceHeader(j.host, len(j.rows)))
+	t.Spell = spell(j.host.Model())
+	if t.page {
+		t.Limit = page.Limit
+	}
+	return t, nil
+}
+
+// traceHeader says what runs.
+func traceHeader(h *host.Host, rows int) sampling.TraceHeader {
+	m, cfg, observed := h.Model(), h.Config(), h.Observed()
+	header := sampling.TraceHeader{
+		Seed: h.Seed(), Model: m.Name, Sampler: cfg.Sampler.Name, Planner: cfg.Planner.Name, Options: h.PlannerOptions(),
+		Provider: h.Provider(), Rows: rows, MaskID: &m.MaskID, LogpOn: observed.LogpProposal.String(), EntropyOn: observed.Entropy.String(),
+	}
+	if len(cfg.Sampler.Options) > 0 {
+		header.SamplerOptions = cfg.Sampler.Options
+	}
+	header.Grid = gridOf(m.Config.Raw)
+	return header
+}
+
+// gridOf is the rectangle that config.json lays the positions out in, nil where it has none.
+func gridOf(raw map[string]any) *sampling.TraceGrid {
+	text, err := json.Marshal(raw["grid"])
+	if err != nil {
+		return nil
+	}
+	var g sampling.TraceGrid
+	if err := json.Unmarshal(text, &g); err != nil || g.Rows < 1 || g.Cols < 1 {
+		return nil // somebody else's key of this name
+	}
+	return &g
+}
+
+// spell reads tokens as screens do; special ones by their names.
+func spell(m *model.Model) sampling.Spell {
+	piece := view.PieceOf(m.Tokenizer)
+	return func(id int32) (string, bool) {
+		if m.Tokenizer.Special(id) {
+			return m.Tokenizer.Token(id), true
+		}
+		return piece(id), false
+	}
 }
 
 func (t *traceFile) observers() []sampling.Observer {
@@ -41,8 +96,20 @@ func (t *traceFile) Close() error {
 	if t == nil {
 		return nil
 	}
-	if err := errors.Join(t.Flush(), t.file.Close()); err != nil {
+	err := t.Flush()
+	if err == nil && t.page {
+		err = page.End(t.file)
+	}
+	if err = errors.Join(err, t.file.Close()); err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
 	return nil
+}
+
+// note says what a page had no room for; "" when it has everything.
+func (t *traceFile) note() string {
+	if t == nil || t.LeftOut() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d rows are left out of the page %s, which holds %d MiB of a trace; --trace FILE.jsonl takes all", t.LeftOut(), t.file.Name(), page.Limit>>20)
 }
