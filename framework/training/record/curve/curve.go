@@ -5,24 +5,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 
+	"github.com/mdmhost/mdmhost/framework/picture"
 	"github.com/mdmhost/mdmhost/framework/training/record"
-	"github.com/mdmhost/mdmhost/framework/wholefile"
-)
-
-// The size of the picture.
-const (
-	width, height = 1200, 700 // pixels
-	dpi           = 96
 )
 
 // Options say how to draw.
@@ -40,20 +31,10 @@ func WriteFile(path string, lines []record.Line, o Options) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := wholefile.Replace(path, func(w io.Writer) error { return render(w, p) }); err != nil {
+	if err := picture.WriteFile(path, p, nil); err != nil {
 		return fmt.Errorf("%s: %w; nothing was changed", path, err)
 	}
 	return nil
-}
-
-func render(w io.Writer, p *plot.Plot) error {
-	c := vgimg.NewWith(vgimg.UseWH(width*vg.Inch/dpi, height*vg.Inch/dpi), vgimg.UseDPI(dpi))
-	whole := draw.New(c)
-	whole.SetColor(p.BackgroundColor)
-	whole.Fill(whole.Rectangle.Path())
-	p.Draw(draw.Crop(whole, 14, -28, 12, -14))
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
-	return err
 }
 
 func build(lines []record.Line, o Options) (*plot.Plot, error) {
@@ -61,11 +42,11 @@ func build(lines []record.Line, o Options) (*plot.Plot, error) {
 	if len(training)+len(evaluations) == 0 {
 		return nil, errors.New("no line has a finite number of bits per token, so there is no curve to draw; train for longer or look for what made the loss infinite")
 	}
-	p := newPlot(o.Title)
+	p := picture.New(o.Title)
 	smoothed := drawTraining(p, training)
 	drawEvaluations(p, evaluations)
 	axes(p, o, append(smoothed, evaluations...))
-	p.Add(legendGround{})
+	p.Add(picture.LegendGround{})
 	return p, nil
 }
 
@@ -79,11 +60,11 @@ func drawTraining(p *plot.Plot, parts []plotter.XYs) []plotter.XYs {
 		same = same && slices.Equal(part, smoothed[len(smoothed)-1])
 	}
 	if same {
-		drawLines(p, parts, "training", lineStyle(blue, 2))
+		drawLines(p, parts, "training", picture.Stroke(picture.Blue, 2))
 		return parts
 	}
-	drawLines(p, parts, "training", lineStyle(rawish, 1))
-	drawLines(p, smoothed, "training, smoothed", lineStyle(blue, 2))
+	drawLines(p, parts, "training", picture.Stroke(picture.Pale, 1))
+	drawLines(p, smoothed, "training, smoothed", picture.Stroke(picture.Blue, 2))
 	return smoothed
 }
 
@@ -105,18 +86,18 @@ func drawEvaluations(p *plot.Plot, parts []plotter.XYs) {
 	}
 	best := slices.MinFunc(all, func(a, b plotter.XY) int { return cmp.Compare(a.Y, b.Y) })
 	for _, part := range parts {
-		p.Add(&plotter.Line{XYs: part, LineStyle: lineStyle(orange, 1.25)})
+		p.Add(&plotter.Line{XYs: part, LineStyle: picture.Stroke(picture.Orange, 1.25)})
 	}
-	dots := &plotter.Scatter{XYs: all, GlyphStyle: draw.GlyphStyle{Color: orange, Radius: 3, Shape: dot{}}}
-	mark := &plotter.Scatter{XYs: plotter.XYs{best}, GlyphStyle: draw.GlyphStyle{Color: orange, Radius: 6, Shape: ring{}}}
+	dots := &plotter.Scatter{XYs: all, GlyphStyle: draw.GlyphStyle{Color: picture.Orange, Radius: 3, Shape: picture.Dot{}}}
+	mark := &plotter.Scatter{XYs: plotter.XYs{best}, GlyphStyle: draw.GlyphStyle{Color: picture.Orange, Radius: 6, Shape: picture.Ring{}}}
 	p.Add(dots, mark)
-	p.Legend.Add(fmt.Sprintf("evaluation, best %.4g at step %s", best.Y, label(best.X)), &plotter.Line{LineStyle: lineStyle(orange, 1.25)}, dots)
+	p.Legend.Add(fmt.Sprintf("evaluation, best %.4g at step %s", best.Y, picture.Label(best.X)), &plotter.Line{LineStyle: picture.Stroke(picture.Orange, 1.25)}, dots)
 }
 
 // axes sets ranges and marks. The range of y is that of the smoothed curve and the evaluations; what leaves it is cut off.
 func axes(p *plot.Plot, o Options, shown []plotter.XYs) {
 	p.X.Label.Text = "step"
-	p.X.Tick.Marker = linearTicks{whole: true}
+	p.X.Tick.Marker = picture.LinearTicks{Whole: true}
 	p.X.Min = math.Min(p.X.Min, 0)
 	if p.X.Max <= p.X.Min {
 		p.X.Max = p.X.Min + 1
@@ -137,10 +118,10 @@ func axes(p *plot.Plot, o Options, shown []plotter.XYs) {
 	if o.Log {
 		margin := math.Pow(p.Y.Max/p.Y.Min, 0.05)
 		p.Y.Min, p.Y.Max = p.Y.Min/margin, p.Y.Max*margin
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, picture.LogTicks{}
 		return
 	}
 	margin := 0.05 * (p.Y.Max - p.Y.Min)
 	p.Y.Min, p.Y.Max = p.Y.Min-margin, p.Y.Max+margin
-	p.Y.Tick.Marker = linearTicks{}
+	p.Y.Tick.Marker = picture.LinearTicks{}
 }

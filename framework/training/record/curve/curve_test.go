@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
+	"github.com/mdmhost/mdmhost/framework/picture"
 	"github.com/mdmhost/mdmhost/framework/training/record"
 )
 
@@ -53,12 +53,12 @@ func TestPictures(t *testing.T) {
 		o     Options
 		has   []color.RGBA
 	}{
-		"linear":    {run(20000, 50), Options{Title: "text: md4 on Dickens, 2.2 M parameters"}, []color.RGBA{blue, rawish, orange}},
-		"log":       {run(20000, 50), Options{Title: "text: md4 on Dickens, 2.2 M parameters", Log: true, Unit: "bits per character"}, []color.RGBA{blue, rawish, orange}},
-		"short":     {run(7, 1), Options{Title: "seven steps"}, []color.RGBA{blue}},
-		"one":       {[]record.Line{{Kind: record.Eval, Step: 3, BitsPerToken: 2.5}}, Options{}, []color.RGBA{orange}},
-		"zero, log": {[]record.Line{{Kind: record.Eval, Step: 3, BitsPerToken: 2.5}, {Kind: record.Eval, Step: 4, BitsPerToken: 0}}, Options{Log: true}, []color.RGBA{orange}},
-		"flat":      {[]record.Line{{Kind: record.Train, Step: 0}, {Kind: record.Train, Step: 1}}, Options{}, []color.RGBA{blue}},
+		"linear":    {run(20000, 50), Options{Title: "text: md4 on Dickens, 2.2 M parameters"}, []color.RGBA{picture.Blue, picture.Pale, picture.Orange}},
+		"log":       {run(20000, 50), Options{Title: "text: md4 on Dickens, 2.2 M parameters", Log: true, Unit: "bits per character"}, []color.RGBA{picture.Blue, picture.Pale, picture.Orange}},
+		"short":     {run(7, 1), Options{Title: "seven steps"}, []color.RGBA{picture.Blue}},
+		"one":       {[]record.Line{{Kind: record.Eval, Step: 3, BitsPerToken: 2.5}}, Options{}, []color.RGBA{picture.Orange}},
+		"zero, log": {[]record.Line{{Kind: record.Eval, Step: 3, BitsPerToken: 2.5}, {Kind: record.Eval, Step: 4, BitsPerToken: 0}}, Options{Log: true}, []color.RGBA{picture.Orange}},
+		"flat":      {[]record.Line{{Kind: record.Train, Step: 0}, {Kind: record.Train, Step: 1}}, Options{}, []color.RGBA{picture.Blue}},
 	} {
 		path := filepath.Join(dir, name+".png")
 		if err := WriteFile(path, c.lines, c.o); err != nil {
@@ -131,32 +131,4 @@ func TestSmooth(t *testing.T) {
 	if diff := cmp.Diff(line[:49], smooth(line[:49])); diff != "" {
 		t.Error(diff)
 	}
-}
-
-func TestTicks(t *testing.T) {
-	for _, c := range []struct {
-		got  []plot.Tick
-		want string
-	}{
-		{linearTicks{whole: true}.Ticks(0, 20000), "0 2,500 5,000 7,500 10,000 12,500 15,000 17,500 20,000"},
-		{linearTicks{whole: true}.Ticks(0, 3), "0 1 2 3"},
-		{linearTicks{whole: true}.Ticks(0, 1.2e6), "0 200,000 400,000 600,000 800,000 1,000,000 1,200,000"},
-		{linearTicks{}.Ticks(1.13, 2.04), "1.2 1.4 1.6 1.8 2"},
-		{linearTicks{}.Ticks(-0.1, 0.3), "-0.1 -0.05 0 0.05 0.1 0.15 0.2 0.25 0.3"},
-		{logTicks{}.Ticks(0.7, 30), "1 2 5 10 20"},
-		{logTicks{}.Ticks(1.2, 5), "1.5 2 3 4 5"},
-		{logTicks{}.Ticks(2.1, 2.4), "2.1 2.15 2.2 2.25 2.3 2.35 2.4"},
-	} {
-		if diff := cmp.Diff(c.want, labels(c.got)); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
-func labels(ticks []plot.Tick) string {
-	var out []string
-	for _, tick := range ticks {
-		out = append(out, tick.Label)
-	}
-	return strings.Join(out, " ")
 }
