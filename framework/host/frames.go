@@ -22,6 +22,7 @@ func (h *Host) frame(c *sampling.LoopConfig) error {
 	if most := h.model.MaxLength; most > 0 && s.PadTo > most {
 		bad("pad_to", "expected at most %d, the model's longest row, found %d; lower it", most, s.PadTo)
 	}
+	c.Guidance = h.guidance(bad)
 	eos := h.model.Ends("eos_token_id")
 	c.Stop = sampling.Stop{Phrases: s.Stop, AtEnd: s.StopAt == "end",
 		Decode: func(tokens []int32) string { return h.model.Tokenizer.Decode(tokens, true) }}

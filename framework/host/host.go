@@ -101,6 +101,7 @@ func (h *Host) start(ctx context.Context) error {
 	run := sampling.Run{ID: strconv.FormatUint(h.seed, 36), Capabilities: h.denoiser.Capabilities(), MaskID: h.model.MaskID,
 		V: h.writable(), Temperature: h.cfg.Sampling.Temperature}
 	run.Capabilities.Serves.PlannerScore = h.network != nil
+	run.Capabilities.Serves.LogpLeaveOneOut = h.leavesOut()
 	h.options = planning
 	if run.Options, err = json.Marshal(planning); err != nil {
 		return err
@@ -130,6 +131,9 @@ func (h *Host) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := h.openAlone(ctx, head.Needs); err != nil {
+		return err
+	}
 	return h.denoiser.Configure(ctx, head)
 }
 
@@ -143,6 +147,11 @@ func refuse(who string, needs sampling.Needs, caps *sampling.Capabilities) error
 		return &sampling.Error{Code: sampling.InvalidConfig, Object: who,
 			Problem: "needs planner_score, the scores of a network of its own, and none is named",
 			Hint:    "name one with --set planner.network=DIR (an embedded model's name will do)"}
+	}
+	if needs.LogpLeaveOneOut && !caps.Serves.LogpLeaveOneOut {
+		return &sampling.Error{Code: sampling.InvalidConfig, Object: who,
+			Problem: "needs logp_leave_one_out, what the model thinks of a token whose position it does not see, which this model cannot give",
+			Hint:    "take a model of type mdm-transformer, or export this one for rows of any length with the inputs attention_bias float32 [B, 1, L, L], added to the attention scores, and position_ids int64 [B, L]"}
 	}
 	return &sampling.Error{Code: sampling.InvalidConfig, Object: who,
 		Problem: fmt.Sprintf("needs %s, which runtime %s/%s cannot serve", strings.Join(missing, ", "), caps.Runtime, caps.Provider),
@@ -159,7 +168,7 @@ func (h *Host) head() (sampling.Head, error) {
 	h.observe(&needs)
 	s := h.cfg.Sampling
 	head := sampling.Head{Needs: needs, Suppress: h.suppressed(), Present: h.planner.desc.CanRemask,
-		Filter: s.Temperature > 0 && (s.TopK > 0 || s.TopP < 1 || s.MinP > 0)}
+		Filter: s.Temperature > 0 && (s.TopK > 0 || s.TopP < 1 || s.MinP > 0), Guidance: float32(s.CFGScale)}
 	if s.Draw == "gumbel" {
 		head.Draw = sampling.DrawGumbel
 	}

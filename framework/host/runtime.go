@@ -8,10 +8,12 @@ import (
 )
 
 // openRuntime opens the denoiser in the runtime that the configuration names.
-func (h *Host) openRuntime(ctx context.Context) error {
+func (h *Host) openRuntime(ctx context.Context) error { return h.openDenoiser(ctx, h.source(h.model)) }
+
+func (h *Host) openDenoiser(ctx context.Context, source onnx.Model) error {
 	options := h.runtimeOptions()
 	options.LogitsMemory = func(bytes int) ([]float32, error) { return h.memory.Floats((bytes + 3) / 4) }
-	d, err := onnx.Open(ctx, h.source(h.model), options)
+	d, err := onnx.Open(ctx, source, options)
 	if err != nil {
 		return err
 	}
@@ -21,7 +23,7 @@ func (h *Host) openRuntime(ctx context.Context) error {
 
 // source is a model as the runtime takes it.
 func (h *Host) source(m *model.Model) onnx.Model {
-	return onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V}
+	return onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V, LogitsShift: m.Manifest.LogitsShift}
 }
 
 // runtimeOptions are those of every model of the run.

@@ -1,0 +1,42 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	transformer "github.com/mdmhost/mdmhost/framework/network"
+	"github.com/mdmhost/mdmhost/framework/sampling"
+)
+
+// leavesOut tells whether the run can have logp_leave_one_out: from the model's file as it is, or, for the project's own
+// networks, from one that is written anew from the parameters with the inputs that the statistic takes.
+func (h *Host) leavesOut() bool {
+	return h.denoiser.Capabilities().Serves.LogpLeaveOneOut || h.own()
+}
+
+func (h *Host) own() bool {
+	m := h.model
+	return m.Config.ModelType == transformer.ModelType && m.Manifest.LogitsShift == 0 && m.FixedLength() == 0
+}
+
+// openAlone opens the model's network with the inputs that logp_leave_one_out takes, where the needs have it and the file lacks
+// them.
+func (h *Host) openAlone(ctx context.Context, needs sampling.Needs) error {
+	if !needs.LogpLeaveOneOut || h.denoiser.Capabilities().Serves.LogpLeaveOneOut {
+		return nil
+	}
+	c, values, err := transformer.From(h.model)
+	if err != nil {
+		return fmt.Errorf("logp_leave_one_out: its inputs are added to the network that the parameters make: %w", err)
+	}
+	file, err := transformer.Export(c, values, transformer.ExportOptions{Opset: h.model.Graph.Opset(""), Bias: true})
+	if err != nil {
+		return fmt.Errorf("logp_leave_one_out: %w", err)
+	}
+	if err := h.denoiser.Close(); err != nil {
+		return err
+	}
+	source := h.source(h.model)
+	source.Data = file.Encode()
+	return h.openDenoiser(ctx, source)
+}
