@@ -48,6 +48,7 @@ script=prompts.py golden framework/model/embedded/molecule/prompts.jsonl "$share
 script=prompts.py golden framework/model/embedded/sudoku/prompts.jsonl "$shared/data/puzzle/sudoku_valid.csv.gz"
 script=prompts.py golden framework/model/embedded/text/prompts.jsonl
 script=compute.py golden framework/sampling/testdata/compute.json
+script=blocks.py golden framework/sampling/testdata/blocks.json.gz "$MDM_REFERENCE"
 own framework/sampling/testdata/golden.py "$shared"
 golden framework/diffusion/testdata/golden.json.gz "$MDM_REFERENCE"
 script=exact.py golden framework/evaluate/testdata/exact.json.gz "$MDM_REFERENCE"

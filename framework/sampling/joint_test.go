@@ -82,6 +82,8 @@ type goDenoiser struct {
 	passes int
 	seen   func(*sampling.Batch)
 	pad    bool
+	timed  bool // reads times
+	window bool // claims to run windows alone
 }
 
 func (d *goDenoiser) Capabilities() sampling.Capabilities {
@@ -95,7 +97,13 @@ func (d *goDenoiser) Configure(_ context.Context, h sampling.Head) error {
 
 func (d *goDenoiser) Batch(b, l int) (*sampling.Batch, error) {
 	d.batch = sampling.Batch{B: b, L: l, Tokens: make([]int64, b*l), Attention: make([]int64, b*l), Active: make([]uint8, b*l),
-		Params: make([]sampling.Params, b), Slots: make([]int32, b), Fresh: make([]uint8, b), Uniform: make([]float64, b*l), Time: make([]float32, b)}
+		Params: make([]sampling.Params, b), Slots: make([]int32, b), Fresh: make([]uint8, b), Uniform: make([]float64, b*l)}
+	if d.timed {
+		d.batch.Time = make([]float32, b)
+	}
+	if d.window {
+		d.batch.Lo, d.batch.Hi = make([]int32, b), make([]int32, b)
+	}
 	return &d.batch, nil
 }
 
@@ -116,6 +124,7 @@ func (d *goDenoiser) Run(ctx context.Context) (*sampling.Statistics, error) {
 		}
 		d.logits(d.batch.Tokens[i*l:i*l+n], out[i*l*d.v:(i*l+n)*d.v])
 	}
+	d.stats.Partial = d.window && d.passes > 1
 	return &d.stats, sampling.Compute(out, d.v, &d.batch, d.head, &d.stats)
 }
 

@@ -27,6 +27,7 @@ type run struct {
 	seed      uint64
 	requests  []sampling.Request
 	observers []sampling.Observer
+	frame     func(*sampling.LoopConfig) // nil: as it is
 }
 
 // do drives a run with the masked sampler and returns the results by index.
@@ -38,7 +39,7 @@ func (r run) do(t testing.TB) (map[int64]sampling.Result, sampling.Accounts, err
 		t.Fatal(err)
 	}
 	out, next := map[int64]sampling.Result{}, 0
-	loop, err := sampling.NewLoop(sampling.LoopConfig{
+	config := sampling.LoopConfig{
 		Denoiser: r.denoiser, Planner: r.plan, PlannerName: "func", CanRemask: r.canRemask, PlannerNeeds: r.needs, Seed: r.seed,
 		MaskID: v, V: int(v), Rows: max(r.rows, 1), Observers: r.observers,
 		Next: func() (sampling.Request, bool) {
@@ -49,7 +50,11 @@ func (r run) do(t testing.TB) (map[int64]sampling.Result, sampling.Accounts, err
 			return r.requests[next-1], true
 		},
 		Sink: func(res sampling.Result) error { out[res.Index] = res; return nil },
-	})
+	}
+	if r.frame != nil {
+		r.frame(&config)
+	}
+	loop, err := sampling.NewLoop(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,11 +150,18 @@ func TestRowsAreIndependent(t *testing.T) {
 				Params: sampling.Params{Temperature: float32(rapid.SampledFrom([]float64{0, 0.7, 1}).Draw(rt, "T")), TopP: 1}}
 		}
 		seed := rapid.Uint64().Draw(rt, "seed")
+		frame := func(c *sampling.LoopConfig) {}
+		if rapid.Bool().Draw(rt, "framed") {
+			blocks := sampling.Blocks{Length: rapid.IntRange(0, 10).Draw(rt, "block"), Absolute: rapid.Bool().Draw(rt, "absolute")}
+			stop := sampling.Stop{EOS: rapid.SliceOfN(rapid.Int32Range(0, v-2), 0, 2).Draw(rt, "eos"), AtEnd: rapid.Bool().Draw(rt, "at end")}
+			most, pad := rapid.IntRange(0, 6).Draw(rt, "max_nfe"), rapid.IntRange(0, 12).Draw(rt, "pad_to")
+			frame = func(c *sampling.LoopConfig) { c.Blocks, c.Stop, c.MaxNFE, c.PadTo = blocks, stop, most, pad }
+		}
 		var first map[int64]sampling.Result
 		for _, rows := range []int{1, 3, 7, 64} {
 			for _, pad := range []bool{true, false} {
 				res, _, err := run{denoiser: &goDenoiser{v: v, logits: hashLogits(v), pad: pad}, plan: chaotic, canRemask: true,
-					needs: sampling.Needs{Uniform: true}, rows: rows, seed: seed, requests: req}.do(t)
+					needs: sampling.Needs{Uniform: true}, rows: rows, seed: seed, requests: req, frame: frame}.do(t)
 				if err != nil {
 					rt.Fatal(err)
 				}
@@ -186,7 +198,7 @@ func TestCapOpensTheRest(t *testing.T) {
 	j := newJoint(4, 3, 5)
 	req := blanks(1, j, 1)
 	req[0].Steps = 3
-	res, acc, err := run{denoiser: &goDenoiser{v: 4, logits: j.logits}, plan: idle, requests: req}.do(t)
+	res, acc, err := run{denoiser: &goDenoiser{v: 4, logits: j.logits, timed: true}, plan: idle, requests: req}.do(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +261,7 @@ func TestGoOn(t *testing.T) {
 				}
 			}
 		}
-		d := &goDenoiser{v: 4, logits: hashLogits(4)}
+		d := &goDenoiser{v: 4, logits: hashLogits(4), timed: true}
 		res, _, err := run{denoiser: d, plan: revise, canRemask: true, requests: []sampling.Request{{Tokens: []int32{3, 0, 3}, Steps: 6}}}.do(t)
 		if err != nil {
 			t.Fatal(err)
