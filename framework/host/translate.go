@@ -73,7 +73,9 @@ func roles(from, to *model.Model) map[int32]int32 {
 	if len(after) > 0 && len(last) > 0 {
 		pairs[after[len(after)-1]] = last[len(last)-1]
 	}
-	pairs[from.PadID] = to.PadID
+	if _, paired := pairs[from.PadID]; !paired && from.Tokenizer.Special(from.PadID) && to.Tokenizer.Special(to.PadID) { // else it is any token
+		pairs[from.PadID] = to.PadID
+	}
 	pairs[from.MaskID] = to.MaskID
 	return pairs
 }
