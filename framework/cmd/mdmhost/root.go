@@ -30,7 +30,7 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newSample(), newTrain(), newData(), newArtifacts(), newEval(), newScore(), newModel(), newRuntime(), newConfig(), newPlugin(), newBench(), newVersion())
+	root.AddCommand(newSample(), newTrain(), newData(), newArtifacts(), newEval(), newScore(), newModel(), newRuntime(), newConfig(), newPlugin(), newBench(), newTrace(), newVersion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	return root

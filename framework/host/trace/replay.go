@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
-
-	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
 // Canvas is a row after some of its steps.
@@ -143,34 +141,4 @@ func (t *Trace) text(tokens []int32) string {
 		b.WriteString(t.piece(id))
 	}
 	return b.String()
-}
-
-// WritePage writes the trace as a page would have recorded it.
-func (t *Trace) events(yield func(sampling.TraceEvent) error) error {
-	if len(t.pieces) > 0 {
-		special := make([]int32, 0, len(t.special))
-		for id := range t.special {
-			special = append(special, id)
-		}
-		slices.Sort(special)
-		if err := yield(sampling.TraceEvent{Event: sampling.TraceTokens, Pieces: t.pieces, Special: special}); err != nil {
-			return err
-		}
-	}
-	for _, r := range t.Rows {
-		if err := yield(sampling.TraceEvent{Event: sampling.TraceRow, Row: r.Index, Tokens: r.Start, Free: r.Free}); err != nil {
-			return err
-		}
-		for _, s := range r.Steps {
-			if err := yield(s); err != nil {
-				return err
-			}
-		}
-		if r.End != nil {
-			if err := yield(*r.End); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

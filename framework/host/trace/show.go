@@ -1,0 +1,201 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+var (
+	title  = lipgloss.NewStyle().Bold(true)
+	faint  = lipgloss.NewStyle().Faint(true)
+	fresh  = lipgloss.NewStyle().Foreground(lipgloss.Green).Bold(true)
+	again  = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	curve  = lipgloss.NewStyle().Foreground(lipgloss.Blue)
+	hidden = lipgloss.NewStyle().Faint(true)
+)
+
+// Look says how a trace is drawn.
+type Look struct {
+	Width  int  // columns; 0: no limit
+	Styled bool // colours; else steps tell in words what they did
+}
+
+// Overview lists the rows, one a line.
+func (t *Trace) Overview(look Look) string {
+	var b strings.Builder
+	b.WriteString(t.head(look))
+	for _, s := range t.Summarise().Rows {
+		line := fmt.Sprintf("row %-4d %-10s NFE %-4d steps %-4d", s.Row, s.Finish, s.NFE, s.Steps)
+		if s.Revised > 0 {
+			line += fmt.Sprintf("masked again %-3d ", s.Revised)
+		}
+		line += " " + s.Text
+		if s.Error != "" {
+			line += "  (" + clean(s.Error) + ")"
+		}
+		b.WriteString(look.cut(strings.TrimRight(line, " ")) + "\n")
+	}
+	return b.String()
+}
+
+// Row draws the timeline of a row: what each step opened and masked again, and the entropy over the steps.
+func (t *Trace) Row(r *Row, look Look) string {
+	var b strings.Builder
+	b.WriteString(t.head(look))
+	s := t.summary(r)
+	fmt.Fprintf(&b, "%s  %s  NFE %d  steps %d  blanks %d  tokens per NFE %.2f\n", look.in(title, fmt.Sprintf("row %d", r.Index)), s.Finish, s.NFE, s.Steps, s.Blanks, ratio(s.Opened, s.NFE))
+	if s.Error != "" {
+		b.WriteString(look.in(again, "error "+clean(s.Error)) + "\n")
+	}
+	points := t.timeline(r)
+	entropies, counts := make([]float64, len(points)), make([]float64, len(points))
+	for i, p := range points {
+		entropies[i], counts[i] = math.NaN(), float64(p.Opened)
+		if p.Entropy != nil {
+			entropies[i] = *p.Entropy
+		}
+	}
+	b.WriteString(look.spark("entropy", entropies, "nats") + look.spark("opened", counts, "tokens"))
+	for k := range points {
+		b.WriteString(t.stepLine(r, &points[k], k, look) + "\n")
+	}
+	fmt.Fprintf(&b, "%s %s\n", look.in(faint, "result"), look.cut(s.Text))
+	return b.String()
+}
+
+// stepLine is one step: its number, what it did, and the tokens that it wrote with their positions.
+func (t *Trace) stepLine(r *Row, p *Point, k int, look Look) string {
+	s := &r.Steps[k]
+	line := fmt.Sprintf("step %-4d masked %-4d", p.Step+1, p.Masked)
+	if p.Entropy != nil {
+		line += fmt.Sprintf(" H %-5.2f", *p.Entropy)
+	}
+	line = look.in(faint, line)
+	for i, w := range s.Opened {
+		text := fmt.Sprintf("%d:%s", w[0], cmp.Or(t.piece(w[1]), "∅"))
+		if i < len(s.Logp) && !math.IsNaN(float64(s.Logp[i])) {
+			text += look.in(hidden, fmt.Sprintf(" %.2f", math.Exp(float64(s.Logp[i]))))
+		}
+		line += "  " + look.in(fresh, "+") + text
+	}
+	for _, at := range s.Remasked {
+		line += "  " + look.in(again, fmt.Sprintf("-%d", at))
+	}
+	return look.cut(line)
+}
+
+// Step draws the whole row after so many of its steps.
+func (t *Trace) Step(r *Row, n int, look Look) (string, error) {
+	if n < 0 || n > len(r.Steps) {
+		return "", fmt.Errorf("row %d has %d recorded steps, and no step %d; 0 is its start", r.Index, len(r.Steps), n)
+	}
+	var b strings.Builder
+	b.WriteString(t.head(look))
+	c := t.Replay(r, n)
+	fmt.Fprintf(&b, "%s  after step %d of %d  masked %d\n", look.in(title, fmt.Sprintf("row %d", r.Index)), n, len(r.Steps), t.Blanks(c.Tokens))
+	g := t.Header.Grid
+	grid := g != nil && g.Cols > 0 && g.Rows == (len(c.Tokens)+g.Cols-1)/g.Cols && g.Rows*g.Cols == len(c.Tokens)
+	for i, id := range c.Tokens {
+		text := t.piece(id)
+		if id == t.mask {
+			text = look.in(faint, text)
+		} else if n > 0 && c.Opened[i] == n {
+			text = look.in(fresh, text)
+		}
+		b.WriteString(text)
+		switch {
+		case grid && (i+1)%g.Cols == 0:
+			b.WriteByte('\n')
+		case grid:
+			b.WriteByte(' ')
+		}
+	}
+	if !grid {
+		b.WriteByte('\n')
+	}
+	if n > 0 {
+		b.WriteString(t.stepLine(r, &t.timeline(r)[n-1], n-1, look) + "\n")
+	}
+	return b.String(), nil
+}
+
+// head names what ran.
+func (t *Trace) head(look Look) string {
+	h := t.Header
+	planner := h.Planner
+	if options, ok := h.Options.(map[string]any); ok {
+		for _, name := range slices.Sorted(maps.Keys(options)) {
+			planner += fmt.Sprintf(" %s=%v", name, options[name])
+		}
+	}
+	line := fmt.Sprintf("%s  planner %s  sampler %s  seed %d", look.in(title, clean(h.Model)), clean(planner), clean(h.Sampler), h.Seed)
+	if h.Provider != "" {
+		line += "  on " + clean(h.Provider)
+	}
+	s := t.Summarise()
+	line += fmt.Sprintf("\n%d rows  NFE %d  tokens per NFE %.2f\n", len(s.Rows), s.NFE, s.TokensPerNFE)
+	if t.LeftOut > 0 {
+		line += fmt.Sprintf("%d further rows had no room in this file\n", t.LeftOut)
+	}
+	if t.Torn > 0 {
+		line += fmt.Sprintf("the file ends in the middle of line %d: what stands before it is shown\n", t.Torn)
+	}
+	return line
+}
+
+var levels = []rune("▁▂▃▄▅▆▇█")
+
+// spark draws numbers as a line of small bars, the means of neighbours where there are more than fit; nothing without numbers.
+func (l Look) spark(name string, values []float64, unit string) string {
+	most, columns := math.Inf(-1), 60
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			most = max(most, v)
+		}
+	}
+	if math.IsInf(most, -1) {
+		return ""
+	}
+	if l.Width > 0 {
+		columns = min(max(l.Width-34, 10), 100)
+	}
+	columns = min(columns, len(values))
+	var b strings.Builder
+	for i := range columns {
+		from, to := i*len(values)/columns, (i+1)*len(values)/columns
+		sum, n := 0.0, 0
+		for _, v := range values[from:to] {
+			if !math.IsNaN(v) {
+				sum, n = sum+v, n+1
+			}
+		}
+		if n == 0 {
+			b.WriteByte(' ')
+			continue
+		}
+		b.WriteRune(levels[int(math.Round(sum/float64(n)/max(most, 1e-12)*float64(len(levels)-1)))])
+	}
+	return fmt.Sprintf("%-8s%s  up to %.4g %s a step\n", name, l.in(curve, b.String()), most, unit)
+}
+
+func (l Look) in(s lipgloss.Style, text string) string {
+	if !l.Styled {
+		return text
+	}
+	return s.Render(text)
+}
+
+// cut shortens a line to the width.
+func (l Look) cut(line string) string {
+	if l.Width <= 0 {
+		return line
+	}
+	return ansi.Truncate(line, l.Width, "…")
+}
