@@ -65,6 +65,8 @@ var laws = []law{
 	{planner: "factor", options: `{"factor":0.5}`, steps: 6},
 	{planner: "factor", options: `{"factor":1}`, steps: 6},
 	{planner: "hierarchy", steps: 6},
+	{planner: "klass", steps: 6},
+	{planner: "klass", options: `{"conf_threshold":0.6,"kl_threshold":0.1,"history_length":1}`, steps: 6},
 	{planner: "p2", options: `{"eta":0}`, steps: 6},
 	{planner: "p2", steps: 6},
 	{planner: "p2", steps: 12},

@@ -14,6 +14,7 @@ import (
 	"github.com/mdmhost/mdmhost/planners/factor"
 	"github.com/mdmhost/mdmhost/planners/halton"
 	"github.com/mdmhost/mdmhost/planners/hierarchy"
+	"github.com/mdmhost/mdmhost/planners/klass"
 	"github.com/mdmhost/mdmhost/planners/lowconfidence"
 	"github.com/mdmhost/mdmhost/planners/margin"
 	"github.com/mdmhost/mdmhost/planners/maskgit"
@@ -39,6 +40,7 @@ func All() map[string]func() sampling.Planner {
 		"factor":         factor.New,
 		"halton":         halton.New,
 		"hierarchy":      hierarchy.New,
+		"klass":          klass.New,
 		"low_confidence": lowconfidence.New,
 		"margin":         margin.New,
 		"maskgit":        maskgit.New,

@@ -119,7 +119,7 @@ func TestDescriptions(t *testing.T) {
 		if d.Name != name || d.Kind != sampling.KindPlanner || d.Summary == "" || d.Version == "" {
 			t.Errorf("%s describes itself as %+v", name, d)
 		}
-		adaptive := slices.Contains([]string{"eb", "edit", "factor", "hierarchy", "threshold"}, name)
+		adaptive := slices.Contains([]string{"eb", "edit", "factor", "hierarchy", "klass", "threshold"}, name)
 		revises := slices.Contains([]string{"dfm", "edit", "p2", "remdm"}, name)
 		if d.CanRemask != revises || d.Adaptive != adaptive || d.CanInsert {
 			t.Errorf("%s: wrong abilities: %+v", name, d)

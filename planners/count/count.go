@@ -57,6 +57,15 @@ func Uniform(blanks, masked, step, steps int) int {
 	return clamp(blanks-(step+1)*base-min(step+1, more), masked)
 }
 
+// LLaDA is what [Uniform] opens in a step, however many earlier steps opened (LLaDA's get_num_transfer_tokens).
+func LLaDA(blanks, step, steps int) int {
+	before := blanks
+	if step > 0 {
+		before = Uniform(blanks, blanks, step-1, steps)
+	}
+	return before - Uniform(blanks, blanks, step, steps)
+}
+
 // Linear keeps floor(blanks (1 - r)) masked, r = (step+1)/steps: the linear noise schedule, rounded in favour of opening.
 func Linear(blanks, masked, step, steps int) int {
 	return clamp(blanks*(steps-1-step)/steps, masked)

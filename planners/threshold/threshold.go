@@ -41,7 +41,7 @@ func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
 	return func(r sdk.Row) sdk.Decision {
 		score, eligible, least := c.Of(r), r.Eligible(), o.MinimalTopK
 		if o.Fallback == "scheduled" {
-			least = max(least, transfer(r.Blanks, r.Step, r.Steps))
+			least = max(least, count.LLaDA(r.Blanks, r.Step, r.Steps))
 		}
 		open := eligible.Where(func(i int) bool { return score[i] > o.Threshold || score[i] == o.Threshold && !o.Strict })
 		if open.Len() < least {
@@ -52,13 +52,4 @@ func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
 		}
 		return r.Open(open)
 	}, nil
-}
-
-// transfer is what LLaDA's schedule opens in a step, however many earlier steps opened.
-func transfer(blanks, step, steps int) int {
-	before := blanks
-	if step > 0 {
-		before = count.Uniform(blanks, blanks, step-1, steps)
-	}
-	return before - count.Uniform(blanks, blanks, step, steps)
 }

@@ -2,7 +2,6 @@ package try
 
 import (
 	"context"
-	"math"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
@@ -14,8 +13,8 @@ type Denoiser struct {
 	head   sampling.Head
 	batch  sampling.Batch
 	stats  sampling.Statistics
-	before map[int32][]float64 // by slot: [L, V] probabilities of the row's pass before
-	logits []float32           // [B, L, V]
+	memory sampling.Memory
+	logits []float32 // [B, L, V]
 }
 
 // Capabilities implements [sampling.Denoiser].
@@ -29,7 +28,7 @@ func (d *Denoiser) Capabilities() sampling.Capabilities {
 
 // Configure implements [sampling.Denoiser].
 func (d *Denoiser) Configure(_ context.Context, h sampling.Head) error {
-	d.head, d.before = h, map[int32][]float64{}
+	d.head, d.memory = h, sampling.Memory{}
 	return nil
 }
 
@@ -54,48 +53,10 @@ func (d *Denoiser) Run(ctx context.Context) (*sampling.Statistics, error) {
 		}
 		d.Logits(d.batch.Tokens[i*l:i*l+n], d.logits[i*l*d.V:(i*l+n)*d.V])
 	}
-	if err := sampling.Compute(d.logits, d.V, &d.batch, d.head, &d.stats); err != nil {
+	if err := d.memory.Compute(d.logits, d.V, &d.batch, d.head, &d.stats); err != nil {
 		return nil, err
 	}
-	if d.head.Needs.KLPrev {
-		d.remember()
-	}
 	return &d.stats, nil
-}
-
-// remember computes kl_prev and keeps the probabilities for the next pass.
-func (d *Denoiser) remember() {
-	b, l, v := d.batch.B, d.batch.L, d.V
-	d.stats.KLPrev = make([]float32, b*l)
-	for i := range b {
-		p, old := make([]float64, l*v), d.before[d.batch.Slots[i]]
-		for j := range l {
-			softmax(p[j*v:(j+1)*v-1], d.logits[(i*l+j)*v:(i*l+j+1)*v-1])
-			kl := math.Inf(1)
-			if d.batch.Fresh[i] == 0 && len(old) >= (j+1)*v {
-				kl = 0
-				for k, x := range p[j*v : (j+1)*v] {
-					kl += x * (math.Log(x+1e-12) - math.Log(old[j*v+k]+1e-12))
-				}
-			}
-			d.stats.KLPrev[i*l+j] = float32(kl)
-		}
-		d.before[d.batch.Slots[i]] = p
-	}
-}
-
-func softmax(p []float64, z []float32) {
-	top, sum := math.Inf(-1), 0.0
-	for _, x := range z {
-		top = max(top, float64(x))
-	}
-	for i, x := range z {
-		p[i] = math.Exp(float64(x) - top)
-		sum += p[i]
-	}
-	for i := range p {
-		p[i] /= sum
-	}
 }
 
 // Close implements [sampling.Denoiser].
