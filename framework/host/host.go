@@ -172,7 +172,9 @@ func (h *Host) head() (sampling.Head, error) {
 	if s.Draw == "gumbel" {
 		head.Draw = sampling.DrawGumbel
 	}
-	return head, nil
+	head.Below = s.TopPRule == "below"
+	head.Edits, err = h.edits()
+	return head, err
 }
 
 // writable is the bound below which token ids may be written.

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
@@ -40,4 +41,10 @@ func (h *Host) runtimeOptions() onnx.Options {
 }
 
 // suppressed is what may never be written: the mask, ids without a token, and those of the configuration.
-func (h *Host) suppressed() []int32 { return h.model.SuppressWith(h.cfg.Sampling.SuppressTokens) }
+func (h *Host) suppressed() []int32 {
+	ids := h.cfg.Sampling.SuppressTokens
+	if h.cfg.Sampling.LogitsEOSInf {
+		ids = append(slices.Clone(ids), h.model.Ends("eos_token_id")...)
+	}
+	return h.model.SuppressWith(ids)
+}
