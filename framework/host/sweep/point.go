@@ -1,0 +1,135 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/mdmhost/mdmhost/framework/host"
+	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/host/results"
+	"github.com/mdmhost/mdmhost/framework/host/view"
+	"github.com/mdmhost/mdmhost/framework/model"
+	"github.com/mdmhost/mdmhost/framework/sampling"
+)
+
+// Row is what became of one row at one point.
+type Row struct {
+	Index   int64              `json:"index"`
+	Text    string             `json:"text"`
+	NFE     int                `json:"nfe"`
+	Steps   int                `json:"steps"`
+	Revised int                `json:"revised"` // positions masked again or overwritten
+	Metrics map[string]float64 `json:"metrics"`
+}
+
+// Measured is a point with its rows. Its first part is the head of the file that it is kept in.
+type Measured struct {
+	Series      string  `json:"series"`
+	Name        string  `json:"name"`
+	Model       string  `json:"model"`
+	Runtime     string  `json:"runtime"`
+	Batch       int     `json:"batch"`
+	Seed        uint64  `json:"seed"`
+	Passes      int     `json:"passes"`       // forward passes of the batch
+	ScorePasses int     `json:"score_passes"` // of the planner's own network
+	Tokens      int     `json:"tokens"`       // positions opened
+	OpenSeconds float64 `json:"open_seconds"` // model, runtime and plugins
+	Seconds     float64 `json:"seconds"`      // of sampling
+
+	Rows []Row `json:"-"`
+}
+
+// measure samples all rows at a point.
+func (t *task) measure(ctx context.Context, p Point, seed uint64, o *Options) (_ *Measured, err error) {
+	cfg, err := p.Config.With(config.Assignment{Key: "seed", Value: fmt.Sprint(seed), Flag: "seed"}, config.Assignment{Key: "num", Value: "1", Flag: "rows"})
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	h, err := host.Open(ctx, cfg, o.Host)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	requests, _, err := results.Requests(h.Model(), h.Config(), t.asked)
+	if err != nil {
+		return nil, err
+	}
+	m := &Measured{Series: p.Series, Name: p.Name, Model: h.Model().Name, Runtime: h.Provider(), Batch: h.Batch(len(requests)), Seed: seed,
+		OpenSeconds: time.Since(began).Seconds(), Rows: make([]Row, len(requests))}
+	next, blanks := 0, 0
+	for _, r := range requests {
+		blanks += model.Row{Fixed: r.Fixed}.Blanks()
+	}
+	bar := view.NewProgress(o.Said, o.Terminal, len(requests), blanks)
+	defer bar.Close() //nolint:errcheck // nothing to tell
+	a, err := h.Sample(ctx, len(requests), func() (sampling.Request, bool) {
+		if next == len(requests) {
+			return sampling.Request{}, false
+		}
+		next++
+		return requests[next-1], true
+	}, func(r sampling.Result) error {
+		if r.Err != nil {
+			return fmt.Errorf("row %d: %w", r.Index, r.Err)
+		}
+		m.Rows[r.Index] = Row{Index: r.Index, Text: h.Model().Tokenizer.Decode(r.Tokens, true), NFE: r.NFE, Steps: r.Steps, Revised: r.Revised,
+			Metrics: t.metrics(r, requests[r.Index].Tokens)}
+		return nil
+	}, bar)
+	if err != nil {
+		return nil, err
+	}
+	m.Passes, m.ScorePasses, m.Tokens, m.Seconds = a.Passes, a.ScorePasses, a.Tokens, a.Wall.Seconds()
+	if t.answers == nil {
+		unique(m.Rows)
+	}
+	return m, nil
+}
+
+// metrics compares a row with its answer, where there is one: exact is 1 where all of it is right, tokens the share of its
+// blanks that are. Of a free row it gives the entropy.
+func (t *task) metrics(r sampling.Result, asked []int32) map[string]float64 {
+	if t.answers == nil {
+		var written []int32
+		for i, token := range r.Tokens {
+			if i < len(asked) && asked[i] == t.model.MaskID {
+				written = append(written, token)
+			}
+		}
+		return map[string]float64{"entropy": Entropy(written)}
+	}
+	right, free := t.answers[r.Index].Right(r.Tokens), t.free[r.Index]
+	m := map[string]float64{"exact": 0, "tokens": float64(right) / float64(max(free, 1))}
+	if right == free {
+		m["exact"] = 1
+	}
+	return m
+}
+
+// Entropy is that of the frequencies of tokens within a row, in nats: low where a row repeats itself.
+func Entropy(tokens []int32) (h float64) {
+	count := map[int32]float64{}
+	for _, t := range tokens {
+		count[t]++
+	}
+	for _, n := range count {
+		h += n / float64(len(tokens)) * math.Log(float64(len(tokens))/n)
+	}
+	return h
+}
+
+// unique marks the first row of each text with 1, others with 0.
+func unique(rows []Row) {
+	seen := map[string]bool{}
+	for i := range rows {
+		rows[i].Metrics["unique"] = 1
+		if seen[rows[i].Text] {
+			rows[i].Metrics["unique"] = 0
+		}
+		seen[rows[i].Text] = true
+	}
+}
