@@ -21,22 +21,34 @@ func newScore() *cobra.Command {
 		Short: "Say how likely texts are under a model",
 		Long: "Say how likely texts are under a model: the bound on -log p of each, in nats and in bits per token, by the evaluation of the trainer\n" +
 			"that the model was trained with. A score depends on nothing but model, text, seed and number of draws.\n" +
-			"Lines of --prompts are {\"text\"}, {\"prompt\", \"text\"} (the text given the prompt), {\"tokens\"} or {\"infill\", \"answer\"} (the blanks given the rest).",
+			"Lines of --prompts are {\"text\"}, {\"prompt\", \"text\"} (the text given the prompt), {\"tokens\"} or {\"infill\", \"answer\"} (the blanks given the rest).\n\n" + plannedHelp,
 		Example: `  mdmhost score 'CC(=O)Oc1ccccc1C(=O)O' 'CCO'
   mdmhost score --model runs/books/model --prompts texts.jsonl --format jsonl --draws 64
+  mdmhost score 'CCO' 'c1ccccc1' --bound pelbo --planner greedy
   echo '{"prompt": "It was the ", "text": "best of times"}' | mdmhost score --model runs/books/model --prompts -`,
 	}
-	s := newSettings(c, "model", "prompts", "format", "batch=train.batch", "trainer=trainer.name", "runtime", "seed")
+	s := newSettings(c, "model", "prompts", "format", "batch=train.batch", "trainer=trainer.name", "planner", "runtime", "seed")
+	c.Flags().Lookup("planner").Usage = "planner of --bound"
 	c.Flags().Lookup("prompts").Usage = `file of JSON lines {"text"}, {"prompt", "text"}, {"tokens"} or {"infill", "answer"} (-: standard input)`
 	c.Flags().Lookup("seed").Usage = noiseSeed
 	var o train.ScoreOptions
 	c.Flags().IntVar(&o.Draws, "draws", 16, "draws of noise, over which each score is the mean")
 	c.Flags().BoolVar(&o.Exact, "exact", false, "enumerate instead: exact, for at most 12 free tokens")
+	bound := boundFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if o.Draws < 1 {
+		load := func() (*config.Config, error) { return s.loadChecked(c.Context()) }
+		switch {
+		case o.Draws < 1:
 			return usagef("--draws: expected a whole number from 1, found %d", o.Draws)
+		case bound.name != "":
+			if err := bound.check(c, "trainer"); err != nil {
+				return err
+			}
+			load = s.loadBound
+		case c.Flags().Changed("planner"):
+			return usagef("--planner: goes with --bound; add it")
 		}
-		cfg, err := s.loadChecked(c.Context())
+		cfg, err := load()
 		if err != nil {
 			return err
 		}
@@ -44,7 +56,7 @@ func newScore() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return score(c.Context(), cfg, o, texts, c.OutOrStdout())
+		return score(c.Context(), cfg, o, bound.name, texts, c.OutOrStdout())
 	}
 	return c
 }
@@ -78,7 +90,7 @@ func texts(cfg *config.Config, args []string, stdin io.Reader) ([]train.Text, er
 }
 
 // score prints a line for each text, and what ran to standard error.
-func score(ctx context.Context, cfg *config.Config, o train.ScoreOptions, all []train.Text, out io.Writer) error {
+func score(ctx context.Context, cfg *config.Config, o train.ScoreOptions, bound string, all []train.Text, out io.Writer) error {
 	line := func(s train.Score) error {
 		_, err := fmt.Fprintf(out, "%s %s nats  %s bits per token  (%d)  %s\n", strings.ReplaceAll(s.Kind, "_", " "), s.Nats, s.BitsPerToken, s.Tokens, strconv.Quote(s.Text))
 		return err
@@ -88,11 +100,17 @@ func score(ctx context.Context, cfg *config.Config, o train.ScoreOptions, all []
 		e.SetEscapeHTML(false)
 		line = func(s train.Score) error { return e.Encode(s) }
 	}
-	ran, err := train.Scores(ctx, cfg, options(cfg), o, all, line, screen())
+	scores := func() (*train.Ran, error) {
+		if bound != "" {
+			return train.PlannedScores(ctx, cfg, options(cfg), train.PlannedOptions{Bound: bound, Draws: o.Draws, Exact: o.Exact}, all, line, screen())
+		}
+		return train.Scores(ctx, cfg, options(cfg), o, all, line, screen())
+	}
+	ran, err := scores()
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(os.Stderr, "ran       model %s, trainer %s, runtime %s\n", ran.Model, ran.Trainer, ran.Runtime)
+	_, _ = fmt.Fprintf(os.Stderr, "ran       model %s, %s, runtime %s\n", ran.Model, ran.Bound, ran.Runtime)
 	for _, note := range ran.Notes {
 		_, _ = fmt.Fprintf(os.Stderr, "note      %s\n", note)
 	}

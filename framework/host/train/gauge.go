@@ -38,26 +38,17 @@ type gauge struct {
 // openGauge opens the model and asks the trainer, the model's own where nobody names one. Without a seed it is 0, so that the
 // same model gets the same number.
 func openGauge(ctx context.Context, cfg *config.Config, o host.Options) (*gauge, error) {
-	g := &gauge{cfg: cfg, host: o, began: time.Now()}
-	var err error
-	if cfg.Seed != nil {
-		g.seed = *cfg.Seed
-	}
-	if g.model, err = model.Open(cfg.Model); err != nil {
+	g, err := openModel(cfg, o)
+	if err != nil {
 		return nil, err
 	}
 	m := g.model
-	opset := m.Graph.Opset("")
-	switch {
-	case m.Insertion():
-		return nil, fmt.Errorf("model %s: its rows grow by insertion, and trainers' bounds are for masked models; evaluate a masked model", m.Name)
-	case opset < graph.MinOpset || opset > graph.MaxOpset:
+	if opset := g.denoiser.opset; opset < graph.MinOpset || opset > graph.MaxOpset {
 		return nil, fmt.Errorf("model %s: %s has opset %d, expected %d to %d; export it anew, or convert it with onnx.version_converter", m.Name, m.ONNXName, opset, graph.MinOpset, graph.MaxOpset)
 	}
 	if g.cfg, err = g.ownTrainer(); err != nil {
 		return nil, err
 	}
-	g.denoiser = &denoiser{Network: newExported(m), v: m.V, opset: opset, mask: m.MaskID, pad: m.Config.Pad, suppress: suppressed(m.Tokenizer, m.V, m.MaskID, m.Config.Pad)}
 	if g.trainer, err = ask(ctx, g.cfg, o, g.denoiser); err != nil {
 		return nil, err
 	}
@@ -67,6 +58,24 @@ func openGauge(ctx context.Context, cfg *config.Config, o host.Options) (*gauge,
 	if g.device, err = openDevice(ctx, g.cfg); err != nil {
 		return nil, err
 	}
+	return g, nil
+}
+
+// openModel opens the model alone.
+func openModel(cfg *config.Config, o host.Options) (*gauge, error) {
+	g := &gauge{cfg: cfg, host: o, began: time.Now()}
+	if cfg.Seed != nil {
+		g.seed = *cfg.Seed
+	}
+	var err error
+	if g.model, err = model.Open(cfg.Model); err != nil {
+		return nil, err
+	}
+	m := g.model
+	if m.Insertion() {
+		return nil, fmt.Errorf("model %s: its rows grow by insertion, and these bounds are for masked models; evaluate a masked model", m.Name)
+	}
+	g.denoiser = &denoiser{Network: newExported(m), v: m.V, opset: m.Graph.Opset(""), mask: m.MaskID, pad: m.Config.Pad, suppress: suppressed(m.Tokenizer, m.V, m.MaskID, m.Config.Pad)}
 	return g, nil
 }
 
@@ -139,7 +148,7 @@ func (g *gauge) passRows(length, most int) int {
 }
 
 // runtime is what really ran, such as "onnx/cpu, 2 threads".
-func (g *gauge) runtime() string { return (&session{cfg: g.cfg, device: g.device}).provider() }
+func (g *gauge) runtime() string { return ranOn(g.cfg, g.device.Provider()) }
 
 // kind is what the trainer's evaluation is.
 func (g *gauge) kind() string { return string(g.trainer.reply.Spec.Bound) }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/training"
 	"github.com/mdmhost/mdmhost/framework/training/progress"
 	"github.com/mdmhost/mdmhost/framework/training/record"
@@ -68,15 +69,18 @@ func (s *session) ending(sum *training.Summary) string {
 	return "failed"
 }
 
-func (s *session) provider() string {
-	threads := s.cfg.Runtime.Threads
+func (s *session) provider() string { return ranOn(s.cfg, s.device.Provider()) }
+
+// ranOn names runtime, provider and threads, such as "onnx/cpu, 2 threads".
+func ranOn(cfg *config.Config, provider string) string {
+	threads := cfg.Runtime.Threads
 	if threads == 0 {
 		threads = runtime.NumCPU()
 	}
 	if threads == 1 {
-		return "onnx/" + s.device.Provider() + ", 1 thread"
+		return "onnx/" + provider + ", 1 thread"
 	}
-	return fmt.Sprintf("onnx/%s, %d threads", s.device.Provider(), threads)
+	return fmt.Sprintf("onnx/%s, %d threads", provider, threads)
 }
 
 // name is the finished model's.

@@ -27,6 +27,7 @@ type Score struct {
 	Characters       int               `json:"characters"`
 	LogLikelihood    *float64          `json:"log_likelihood,omitempty"` // nats; with Exact
 	Draws            int               `json:"draws"`                    // 0: exact
+	Parts            []evaluate.Part   `json:"parts,omitempty"`          // of the bound of a planned sampler
 	Seed             uint64            `json:"seed"`
 }
 
@@ -38,9 +39,9 @@ type ScoreOptions struct {
 
 // Ran says what scored.
 type Ran struct {
-	Model, Trainer, Runtime string
-	Seed                    uint64
-	Notes                   []string
+	Model, Bound, Runtime string // Bound names the trainer or the bound of a planned sampler
+	Seed                  uint64
+	Notes                 []string
 }
 
 // Scores gives each text's bound to sink, in order. Every text gets the same noise, and none is padded for another's sake: a
@@ -65,7 +66,7 @@ func Scores(ctx context.Context, cfg *config.Config, o host.Options, s ScoreOpti
 	if err != nil {
 		return nil, err
 	}
-	return &Ran{Model: g.model.Name, Trainer: g.trainer.String(), Runtime: g.runtime(), Seed: g.seed, Notes: append(g.notes, g.device.Notes()...)}, nil
+	return &Ran{Model: g.model.Name, Bound: "trainer " + g.trainer.String(), Runtime: g.runtime(), Seed: g.seed, Notes: append(g.notes, g.device.Notes()...)}, nil
 }
 
 // scoring is a list of texts on its way.
@@ -124,7 +125,7 @@ func (k *scoring) estimate(ctx context.Context) error {
 			from := &repeated{k.rows[i], length, int64(k.model.PadID)}
 			one, err := e.Evaluate(ctx, from, training.Draw{Rows: k.Draws, Seed: k.seed})
 			if err == nil {
-				err = k.put(i, evaluate.MeanOfDraws(one.PerRow), nil)
+				err = k.put(i, Score{Kind: k.kind(), Nats: evaluate.MeanOfDraws(one.PerRow), Draws: k.Draws})
 			}
 			if err != nil {
 				return errors.Join(err, e.Close())
@@ -172,27 +173,24 @@ func (k *scoring) enumerate(ctx context.Context) (err error) {
 			return err
 		}
 		likelihood := e.LogLikelihood()
-		if err := k.put(i, evaluate.Measure{Value: e.Bound()}, &likelihood); err != nil {
+		if err := k.put(i, Score{Kind: k.kind(), Nats: evaluate.Measure{Value: e.Bound()}, LogLikelihood: &likelihood}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// put notes a score and gives away those that are complete from the first on.
-func (k *scoring) put(i int, nats evaluate.Measure, likelihood *float64) error {
-	row := k.rows[i]
-	s := &Score{Index: i, Text: k.model.Tokenizer.Decode(row.tokens, true), Kind: k.kind(), Nats: nats, Tokens: len(targets(row.fixed)),
-		Characters: characters(k.model, row.tokens, row.fixed), LogLikelihood: likelihood, Draws: k.Draws, Seed: k.seed}
-	if k.Exact {
-		s.Draws = 0
-	}
+// put completes a score and gives away those that are complete from the first on.
+func (k *scoring) put(i int, s Score) error {
+	row, nats := k.rows[i], s.Nats
+	s.Index, s.Text, s.Tokens, s.Seed = i, k.model.Tokenizer.Decode(row.tokens, true), len(targets(row.fixed)), k.seed
+	s.Characters = characters(k.model, row.tokens, row.fixed)
 	s.BitsPerToken = nats.Bits().Times(1 / float64(s.Tokens))
 	if s.Characters > 0 {
 		m := nats.Bits().Times(1 / float64(s.Characters))
 		s.BitsPerCharacter = &m
 	}
-	k.done[i] = s
+	k.done[i] = &s
 	for k.next < len(k.done) && k.done[k.next] != nil {
 		if err := k.sink(*k.done[k.next]); err != nil {
 			return err

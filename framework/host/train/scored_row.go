@@ -30,7 +30,7 @@ func (g *gauge) row(t *Text) (line, error) {
 	}
 	free := targets(row.fixed)
 	for _, at := range free {
-		if id := row.tokens[at]; slices.Contains(g.trainer.task.Suppressed, int64(id)) {
+		if id := row.tokens[at]; slices.Contains(g.denoiser.suppress, int64(id)) {
 			return line{}, fmt.Errorf("position %d: has the token %s (id %d), which the model never writes; take it out", at, g.model.Tokenizer.Token(id), id)
 		}
 	}
