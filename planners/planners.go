@@ -24,6 +24,7 @@ import (
 	"github.com/mdmhost/mdmhost/planners/remdm"
 	"github.com/mdmhost/mdmhost/planners/sequential"
 	"github.com/mdmhost/mdmhost/planners/threshold"
+	"github.com/mdmhost/mdmhost/planners/wino"
 )
 
 // All returns the first-party planners by name, each as the function that makes one.
@@ -50,5 +51,6 @@ func All() map[string]func() sampling.Planner {
 		"remdm":          remdm.New,
 		"sequential":     sequential.New,
 		"threshold":      threshold.New,
+		"wino":           wino.New,
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
-// Denoiser serves logits of a Go function through the Go form of the statistics, kl_prev included.
+// Denoiser serves logits of a Go function through the Go form of the statistics, kl_prev and leave-one-out included.
 type Denoiser struct {
 	V      int                                 // tokens, the last of which is the mask
 	Logits func(tokens []int64, out []float32) // [L] -> [L, V], for one row without padding
@@ -21,7 +21,7 @@ type Denoiser struct {
 func (d *Denoiser) Capabilities() sampling.Capabilities {
 	return sampling.Capabilities{
 		Serves: sampling.Needs{Proposal: true, LogpProposal: sampling.OnModel, P1: true, P2: true, Entropy: sampling.OnModel, LogpCurrent: true,
-			KLPrev: true, TopK: d.V, Logits: true},
+			KLPrev: true, LogpLeaveOneOut: true, TopK: d.V, Logits: true},
 		VocabDots: 8, State: true, Padding: true, V: d.V, Runtime: "go", Provider: "cpu",
 	}
 }
@@ -55,6 +55,9 @@ func (d *Denoiser) Run(ctx context.Context) (*sampling.Statistics, error) {
 	}
 	if err := d.memory.Compute(d.logits, d.V, &d.batch, d.head, &d.stats); err != nil {
 		return nil, err
+	}
+	if d.head.Needs.LogpLeaveOneOut {
+		d.leaveOut()
 	}
 	return &d.stats, nil
 }
