@@ -15,7 +15,7 @@ import (
 )
 
 // decodings are presets that carry the name of what they do to the logits, not of their planner.
-var decodings = map[string]bool{"credit": true}
+var decodings = map[string]bool{"cfg": true, "credit": true}
 
 func TestEveryPresetLoads(t *testing.T) {
 	names := configs.Names()
