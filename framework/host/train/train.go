@@ -32,6 +32,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
 	"github.com/mdmhost/mdmhost/framework/training/data"
 	"github.com/mdmhost/mdmhost/framework/training/progress"
+	"github.com/mdmhost/mdmhost/framework/training/spec"
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
 
@@ -179,6 +180,9 @@ func (s *session) prepare(ctx context.Context, o host.Options) error {
 	}
 	if err != nil {
 		return err
+	}
+	if name, _ := s.product(); name != spec.Denoiser && from == nil {
+		return config.Problems{{Origin: s.cfg.Origin("train.from"), Key: "train.from", Text: fmt.Sprintf("is empty, and trainer %s leaves the denoiser as it is; name the model that it plans for with --from", s.trainer.description.Name)}}
 	}
 	length := s.data.Train.Length()
 	if s.others, err = others(s.cfg, s.denoiser, s.trainer, length, s.seed); err != nil {
