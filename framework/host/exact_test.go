@@ -82,6 +82,12 @@ func open(t *testing.T, inProcess bool, settings ...string) *host.Host {
 // fill samples n rows that are all blank and returns how often each text came, and the mean NFE.
 func fill(t *testing.T, h *host.Host, n int) (map[string]int, float64) {
 	t.Helper()
+	return fillAt(t, h, n, 1)
+}
+
+// fillAt is fill at a top_p.
+func fillAt(t *testing.T, h *host.Host, n int, topP float32) (map[string]int, float64) {
+	t.Helper()
 	row, err := h.Model().EncodePrompt("", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +95,7 @@ func fill(t *testing.T, h *host.Host, n int) (map[string]int, float64) {
 	next, count := 0, map[string]int{}
 	a, err := h.Sample(context.Background(), n, func() (sampling.Request, bool) {
 		next++
-		return sampling.Request{Index: int64(next - 1), Tokens: row.Tokens, Fixed: row.Fixed, Params: sampling.Params{Temperature: 1, TopP: 1}}, next <= n
+		return sampling.Request{Index: int64(next - 1), Tokens: row.Tokens, Fixed: row.Fixed, Params: sampling.Params{Temperature: 1, TopP: topP}}, next <= n
 	}, func(r sampling.Result) error {
 		count[h.Model().Tokenizer.Decode(r.Tokens, true)]++
 		return r.Err
