@@ -294,8 +294,9 @@ func (l *Loop) states(rows []Advance) []RowState {
 
 func (l *Loop) plan(ctx context.Context) error {
 	p := &l.pass
+	p.decisions = p.decisions[:cap(p.decisions)]
 	for len(p.decisions) < len(p.step.Rows) {
-		p.decisions = append(p.decisions[:cap(p.decisions)], Decision{})
+		p.decisions = append(p.decisions, Decision{})
 	}
 	p.decisions = p.decisions[:len(p.step.Rows)]
 	for i := range p.decisions {
