@@ -34,18 +34,24 @@ func (m *Memory) slot(batch *Batch, b, v int, head *Head) *slotMemory {
 	if batch.Fresh[b] != 0 {
 		clear(s.known)
 	}
-	if n := batch.L; len(s.known) < n {
-		s.known = append(s.known, make([]bool, n-len(s.known))...)
-		if head.Needs.KLPrev {
-			s.lnZ = slices.Grow(s.lnZ, n-len(s.lnZ))[:n]
-			s.logits = slices.Grow(s.logits, n*v-len(s.logits))[:n*v]
-		}
-		if head.Edits.Credit.Alpha != 0 {
-			s.credit = slices.Grow(s.credit, n*v-len(s.credit))[:n*v]
-		}
+	n := batch.L
+	lengthen(&s.known, n)
+	if head.Needs.KLPrev {
+		lengthen(&s.lnZ, n)
+		lengthen(&s.logits, n*v)
+	}
+	if head.Edits.Credit.Alpha != 0 {
+		lengthen(&s.credit, n*v)
 	}
 	clear(s.known[batch.L:])
 	return s
+}
+
+// lengthen makes s n long at least; what is new is zero.
+func lengthen[T any](s *[]T, n int) {
+	if more := n - len(*s); more > 0 {
+		*s = append(*s, make([]T, more)...)
+	}
 }
 
 // credits returns the credits [V] of position l, zeros where they are forgotten.
