@@ -70,7 +70,9 @@ func (c Config) Validate() error {
 	choice("activation", c.Activation, GELU, SwiGLU, SiLU, ReLU2)
 	choice("positions", c.Positions, RoPE, Learned, Grid, Sudoku, NoPositions)
 	choice("time", c.Time, NoTime, AdaLN)
-	choice("head", c.Head, HeadTokens, HeadKeep)
+	if c.Head != HeadTokens {
+		choice("head", c.Head, HeadKeep)
+	}
 	if c.Judges() && c.Tied {
 		report("tie_word_embeddings", "is true, and head %s gives one number a position; set it to false", c.Head)
 	}
