@@ -14,8 +14,8 @@ import (
 	"github.com/mdmhost/mdmhost/plugins/trainers"
 )
 
-// decodings are presets that carry the name of what they do to the logits, not of their planner.
-var decodings = map[string]bool{"cfg": true, "credit": true}
+// decodings are presets that carry the name of a way of decoding, not of their planner.
+var decodings = map[string]bool{"cfg": true, "credit": true, "ddpm_cache": true}
 
 func TestEveryPresetLoads(t *testing.T) {
 	names := configs.Names()
