@@ -45,7 +45,7 @@ func (l *Loop) applyRow(row *Row, d *Decision) error {
 		c.remask(row.Offset+int(i), l.MaskID)
 		p.remasked = append(p.remasked, int32(row.Offset+int(i)))
 	}
-	last := c.step+1-c.begun >= c.block().steps || l.MaxNFE > 0 && c.nfe >= l.MaxNFE
+	last := c.step+1-c.begun >= c.block().steps || l.spent(c.nfe)
 	if d.Fill != FillNone || last && !d.Done {
 		end := c.hi
 		if last {

@@ -17,6 +17,9 @@ func (g *Guidance) forwards() int {
 	return 1
 }
 
+// spent tells whether a row that ran so many forward passes may run no more.
+func (l *Loop) spent(passes int) bool { return l.MaxNFE > 0 && passes+l.Guidance.forwards() > l.MaxNFE }
+
 // hide writes the row [L] as the pass without the prompt sees it: fixed tokens masked, but for those that are kept. What the
 // run has written stays, so that a row without a prompt is its own unconditional row.
 func (g *Guidance) hide(tokens, unconditional []int64, flags []Flags, maskID int32) {

@@ -97,7 +97,7 @@ func (l *Loop) fill(length int) error {
 		tokens, attention, active := b.Tokens[i*length:(i+1)*length], b.Attention[i*length:(i+1)*length], b.Active[i*length:(i+1)*length]
 		clear(active)
 		c.reach = c.hi
-		if l.MaxNFE > 0 && c.nfe+2*l.Guidance.forwards() > l.MaxNFE { // the last pass opens the rest, later blocks included
+		if l.spent(c.nfe + l.Guidance.forwards()) { // the last pass opens the rest, later blocks included
 			c.reach = c.blocks[len(c.blocks)-1].hi
 		}
 		for j, t := range c.tokens {
