@@ -106,6 +106,12 @@ func (t *Trace) Find(index int64) (*Row, error) {
 	return nil, fmt.Errorf("%s: has no row %d; its rows lie from %d to %d", t.Name, index, t.Rows[0].Index, t.Rows[len(t.Rows)-1].Index)
 }
 
+// Text is how a token reads, and whether the trace says so.
+func (t *Trace) Text(id int32) (string, bool) {
+	text, known := t.pieces[id]
+	return text, known
+}
+
 // blank stands for a masked position.
 const blank = "░"
 

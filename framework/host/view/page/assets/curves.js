@@ -13,7 +13,7 @@ function makeCurves(root, seek) {
 
   const left = 34, right = 8, top = 8, bottom = 18, height = 104;
   let width = 300;
-  const x = k => left + (width - left - right) * (c.n > 1 ? (k - 1) / (c.n - 1) : 0.5);
+  const x = k => left + (width - left - right) * (k - 0.5) / c.n; // the middle of a step
 
   function panel(title, values, low, high, marks) {
     const y = v => top + (height - top - bottom) * (1 - (v - low) / (high - low || 1));
@@ -33,7 +33,7 @@ function makeCurves(root, seek) {
     const pull = event => {
       const box = svg.getBoundingClientRect();
       const share = ((event.clientX - box.left) * (width / box.width) - left) / (width - left - right);
-      seek(Math.round(Math.min(Math.max(share, 0), 1) * (c.n - 1)) + 1);
+      seek(Math.min(Math.max(Math.ceil(share * c.n), 1), c.n));
     };
     svg.addEventListener("pointerdown", event => { svg.setPointerCapture(event.pointerId); pull(event); });
     svg.addEventListener("pointermove", event => { if (event.buttons) pull(event); });
@@ -61,7 +61,7 @@ function makeCurves(root, seek) {
     } else figures.push(element("p", {class: "quiet"}, "Entropies were not recorded in this trace."));
     figures.push(panel(down ? "Tokens opened, and masked again below, per step" : "Tokens opened per step",
       k => c.opened[k - 1] + (c.remasked[k - 1] ? ` − ${c.remasked[k - 1]}` : ""), -down, most, (svg, y) => {
-        const w = Math.max(Math.min((width - left - right) / c.n - 1, 14), 1);
+        const slot = (width - left - right) / c.n, w = Math.min(Math.max(slot - 2, slot * 0.7), 16);
         const bars = (values, name, to) => {
           const d = values.map((v, k) => v ? `M${(x(k + 1) - w / 2).toFixed(1)} ${y(0).toFixed(1)}h${w.toFixed(1)}V${y(to * v).toFixed(1)}h${(-w).toFixed(1)}z` : "").join("");
           if (d) svg.append(node("path", {class: name, d}));

@@ -31,7 +31,12 @@ function reading(trace, tokens, most = Infinity) {
   return out;
 }
 
-const number = x => Math.abs(x) >= 1000 ? x.toLocaleString("en") : String(+x.toFixed(x < 10 ? 2 : 1));
+// number writes what a reader wants to know of a number that is not negative.
+function number(x) {
+  if (x >= 1000) return x.toLocaleString("en");
+  if (x > 0 && x < 0.001) return "< 0.001";
+  return String(+x.toFixed(x < 0.01 ? 3 : x < 10 ? 2 : 1));
+}
 const probability = logp => {
   const p = Math.exp(logp);
   return p >= 0.9995 && p < 1 ? "> 0.999" : p >= 0.001 ? p.toFixed(3) : p.toExponential(1);
