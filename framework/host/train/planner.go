@@ -9,6 +9,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/model/tokenizer"
 	"github.com/mdmhost/mdmhost/framework/network"
+	"github.com/mdmhost/mdmhost/framework/training/record"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 )
 
@@ -162,6 +163,25 @@ func (d *denoiser) planner() *model.Planner {
 		return &model.Planner{Head: model.HeadBinary, MaskPattern: d.config.MaskedInput}
 	}
 	return &model.Planner{Head: model.HeadVocabulary}
+}
+
+// verdicts say how good a planner's verdicts were at the last evaluation, or in the last steps where there was none, beside those of
+// the constant predictor: one that is no better has learned nothing.
+func verdicts(lines []record.Line) (notes []string) {
+	for _, kind := range []record.Kind{record.Eval, record.Train} {
+		for _, l := range slices.Backward(lines) {
+			if _, judged := l.Metrics["bce_masked"]; l.Kind != kind || !judged {
+				continue
+			}
+			for _, part := range []string{"masked", "unmasked"} {
+				if bce, ok := l.Metrics["bce_"+part]; ok {
+					notes = append(notes, fmt.Sprintf("%s positions: cross-entropy %.4f nats, the constant predictor's %.4f; %.1f %% of the tokens are right", part, bce, l.Metrics["constant_"+part], 100*l.Metrics["right_"+part]))
+				}
+			}
+			return notes
+		}
+	}
+	return nil
 }
 
 // special are the special tokens of the finished model: the denoiser's for a planner, so that both say the same; nil: what the
