@@ -172,6 +172,9 @@ func (h *Host) head() (sampling.Head, error) {
 	if s.Draw == "gumbel" {
 		head.Draw = sampling.DrawGumbel
 	}
+	if needs.LogpProposal == sampling.OnNoised && head.Draw != sampling.DrawGumbel && s.Temperature > 0 {
+		return sampling.Head{}, fmt.Errorf("planner %s: needs logp_proposal(on=noised), the noise that drew the token, and sampling.draw is %s; add --set sampling.draw=gumbel", h.planner.name, s.Draw)
+	}
 	head.Below = s.TopPRule == "below"
 	head.Edits, err = h.edits()
 	return head, err

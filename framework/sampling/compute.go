@@ -237,6 +237,8 @@ func (c *computer) position(z []float32, batch *Batch, i int) bool {
 	case !hot || needs.LogpProposal == OnModel:
 	case needs.LogpProposal == OnSampling:
 		logp = tempered - d.lnKept
+	case needs.LogpProposal == OnNoised:
+		logp = -d.lnNoised
 	default:
 		logp = tempered - d.lnAll
 	}

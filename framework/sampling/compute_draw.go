@@ -6,6 +6,7 @@ import "math"
 type drawing struct {
 	lnAll, lnKept float64 // logs of the sums of exp((z - m)/T) before and after truncation
 	entropy       float64 // after truncation, where it is needed
+	lnNoised      float64 // ln sum exp(x - largest x) of x = z/T + g after truncation, where it is needed
 }
 
 // draw draws a token from softmax(z/T) after top-k, top-p and min-p.
@@ -29,7 +30,12 @@ func (c *computer) draw(z []float32, p peaks, params Params, batch *Batch, i int
 		d.entropy = c.entropy(z, p, temperature)
 	}
 	if c.head.Draw == DrawGumbel {
-		return c.gumbel(z, temperature, batch.Gumbel[i*c.v:(i+1)*c.v]), d
+		g := batch.Gumbel[i*c.v : (i+1)*c.v]
+		token = c.gumbel(z, temperature, g)
+		if c.head.Needs.LogpProposal == OnNoised {
+			d.lnNoised = c.noised(z, temperature, g, token)
+		}
+		return token, d
 	}
 	return c.inverse(batch.Uniform[i] * total), d
 }
@@ -62,6 +68,19 @@ func (c *computer) gumbel(z []float32, temperature float64, g []float64) int {
 		}
 	}
 	return argmax
+}
+
+// noised returns ln sum exp(x - x[argmax]) of x = z/T + g over the tokens that have mass.
+func (c *computer) noised(z []float32, temperature float64, g []float64, argmax int) float64 {
+	best, sum := float64(z[argmax])/temperature+g[argmax], 0.0
+	for _, run := range c.allowed {
+		for v := run[0]; v < run[1]; v++ {
+			if c.e[v] > 0 && v != argmax {
+				sum += math.Exp(float64(z[v])/temperature + g[v] - best)
+			}
+		}
+	}
+	return math.Log1p(sum)
 }
 
 // entropy is that of the distribution that e is proportional to, in the cancellation-free form.

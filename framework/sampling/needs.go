@@ -18,18 +18,21 @@ const (
 	OnSampling
 	// OnTempered is softmax(logits / temperature), before truncation; at temperature 0 it falls back to OnModel.
 	OnTempered
+	// OnNoised is softmax(logits / temperature + Gumbel noise) over what truncation left, with the noise that drew the proposal:
+	// what P2's public code ranks by. It needs [DrawGumbel]; at temperature 0 it falls back to OnModel.
+	OnNoised
 )
 
 // String returns the word used in the protocol and in messages.
 func (o On) String() string {
-	return [...]string{"", "model", "sampling", "tempered"}[o]
+	return [...]string{"", "model", "sampling", "tempered", "noised"}[o]
 }
 
 // Needs is the set of per-position statistics that a planner or sampler asks for. The host computes what somebody
 // needs and nothing else. Tokens and the masked, fixed and eligible bits are always there.
 type Needs struct {
 	Proposal        bool        // the host's draw at every free position, written ones included
-	LogpProposal    On          // log-probability of the proposal: OnModel, OnTempered or OnSampling
+	LogpProposal    On          // log-probability of the proposal: OnModel, OnTempered, OnSampling or OnNoised
 	P1, P2          bool        // the two largest probabilities of the model
 	Entropy         On          // in nats: OnModel or OnSampling
 	LogpCurrent     bool        // log-probability, now, of the token that a written position holds; 0 at masked positions

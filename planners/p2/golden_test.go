@@ -284,7 +284,7 @@ func TestGoldenVectors(t *testing.T) {
 	for n, c := range cases {
 		c.play(t, n)
 	}
-	if len(cases) != 7 {
-		t.Errorf("%d vectors, expected those of p2_papl.py but code_p2, 7", len(cases))
+	if len(cases) != 8 {
+		t.Errorf("%d vectors, expected those of p2_papl.py, 8", len(cases))
 	}
 }

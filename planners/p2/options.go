@@ -15,7 +15,7 @@ type Options struct {
 	MaskScore          string  `option:"mask_score" default:"denoiser" enum:"denoiser,uniform,margin,neg_entropy,bert,trained" help:"G_M, what ranks masked positions: denoiser = log-probability of the proposal; uniform = a random order; margin = log(p1 - p2); neg_entropy = -H; bert, trained = the planner's own network"`
 	UnmaskScore        string  `option:"unmask_score" default:"denoiser" enum:"denoiser,uniform,keep,margin,neg_entropy,bert,trained" help:"G_U, what ranks written positions: keep = never mask them again; denoiser = log-probability of the token that unmask_token names; the others as in mask_score"`
 	UnmaskToken        string  `option:"unmask_token" default:"current" enum:"current,redrawn" help:"the token that unmask_score denoiser speaks of: current = the one that stands there; redrawn = a fresh draw, as in the public code, which revises far more at random. The token that stands there is kept either way"`
-	ScoreLogits        string  `option:"score_logits" default:"clean" enum:"clean,tempered" help:"log-probabilities of proposals and redrawn tokens before (clean) or after (tempered) the temperature"`
+	ScoreLogits        string  `option:"score_logits" default:"clean" enum:"clean,tempered,noised" help:"log-probabilities of proposals and redrawn tokens before (clean) or after (tempered) the temperature, or of the logits with the Gumbel noise that drew the token (noised), as in the public code, which favours lucky tokens; noised needs sampling.draw gumbel"`
 	PlannerTemperature float64 `option:"planner_temperature" default:"0" min:"0" help:"Gumbel noise on the log-scores, so that positions are drawn without replacement; 0 takes the best"`
 	PlannerAnneal      string  `option:"planner_anneal" default:"none" enum:"none,linear,kappa" help:"factor of that noise: none = 1; linear = 1 - progress (MaskGIT); kappa = the fraction that stays masked (RDM)"`
 	Condition          string  `option:"condition" default:"uncond" enum:"uncond,cond" help:"cond: of the written positions that would be masked again only those are whose redrawn token repeats the present one with a lower log-probability than when it was written (RDM). Needs the scores denoiser and unmask_token redrawn"`
@@ -30,8 +30,11 @@ func (o Options) redraws() bool { return o.UnmaskToken == "redrawn" }
 
 // on is the distribution of the log-probabilities of proposals.
 func (o Options) on() sampling.On {
-	if o.ScoreLogits == "tempered" {
+	switch o.ScoreLogits {
+	case "tempered":
 		return sampling.OnTempered
+	case "noised":
+		return sampling.OnNoised
 	}
 	return sampling.OnModel
 }
@@ -49,8 +52,8 @@ func (o Options) check(run sampling.Run) error {
 			option, kind, option)
 	case n.PlannerScore && o.redraws():
 		return errors.New("unmask_token redrawn: expected current, since the planner's network reads proposals beside the tokens that stand there; set planner.unmask_token to current")
-	case o.ScoreLogits == "tempered" && (n.LogpCurrent || n.P1 || n.Entropy != sampling.NotNeeded):
-		return errors.New("score_logits tempered: expected scores of drawn tokens alone, since the host serves log-probabilities of present tokens, margins and entropies before temperature; set planner.score_logits to clean, or planner.unmask_token to redrawn")
+	case o.ScoreLogits != "clean" && (n.LogpCurrent || n.P1 || n.Entropy != sampling.NotNeeded):
+		return fmt.Errorf("score_logits %s: expected scores of drawn tokens alone, since the host serves log-probabilities of present tokens, margins and entropies before temperature; set planner.score_logits to clean, or planner.unmask_token to redrawn", o.ScoreLogits)
 	case o.Condition == "cond" && (o.MaskScore != "denoiser" || o.UnmaskScore != "denoiser" || !o.redraws()):
 		return errors.New("condition cond: expected mask_score and unmask_score denoiser with unmask_token redrawn, whose log-probabilities it compares; set them so, or planner.condition to uncond")
 	}

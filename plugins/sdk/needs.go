@@ -19,6 +19,10 @@ func LogpProposalTempered(n *sampling.Needs) { n.LogpProposal = sampling.OnTempe
 // top-k, top-p and min-p.
 func LogpProposalSampling(n *sampling.Needs) { n.LogpProposal = sampling.OnSampling }
 
+// LogpProposalNoised is the log-probability of the proposal under softmax(logits / temperature + Gumbel noise), with the noise
+// that drew it. Runs that draw otherwise (sampling.draw) are refused.
+func LogpProposalNoised(n *sampling.Needs) { n.LogpProposal = sampling.OnNoised }
+
 // P1 is the largest probability.
 func P1(n *sampling.Needs) { n.P1 = true }
 

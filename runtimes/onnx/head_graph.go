@@ -112,11 +112,15 @@ func (h *head) function(opset int64, v, inputs int) *graph.Function {
 		w = b.filter(d, dt, et, temperature, param, v, h.spec.Below)
 	}
 
-	var drawn string // [B, L, 1] float32
+	var drawn, noised string // [B, L, 1] float32; ln of the mass of the noised distribution relative to its largest
 	if h.spec.Draw == sampling.DrawGumbel {
 		noisy := b.op("Add", b.op("Div", b.cast(z, graph.Float64), b.cast(temperature, graph.Float64)), "gumbel")
 		noisy = b.op("Where", b.op("Greater", w, zero), noisy, b.double(math.Inf(-1)))
-		drawn = lowest(b.op("Equal", noisy, b.reduce("ReduceMax", noisy)))
+		best := b.reduce("ReduceMax", noisy)
+		drawn = lowest(b.op("Equal", noisy, best))
+		if n.LogpProposal == sampling.OnNoised {
+			noised = b.cast(b.op("Log", b.sum(b.op("Exp", b.op("Sub", noisy, best)))), graph.Float32)
+		}
 	} else {
 		cdf := b.op("CumSum", b.cast(w, graph.Float64), b.constant(graph.OfInts("", nil, []int64{2})))
 		all := b.op("Slice", cdf, b.ints(int64(v-1)), b.ints(int64(v)), b.ints(2))
@@ -160,6 +164,8 @@ func (h *head) function(opset int64, v, inputs int) *graph.Function {
 			return b.op("Where", hot, b.op("Sub", b.at(dt, index), lnT), model)
 		case sampling.OnSampling:
 			return b.op("Where", hot, b.op("Sub", b.at(dt, index), b.log1p(rest(w))), model)
+		case sampling.OnNoised:
+			return b.op("Where", hot, b.op("Neg", noised), model)
 		}
 		return model
 	})

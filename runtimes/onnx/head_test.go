@@ -113,6 +113,8 @@ func TestHeadAgainstCompute(t *testing.T) {
 				{"sampling", sampling.Needs{LogpProposal: sampling.OnSampling}, sampling.DrawInverseCDF, true, false},
 				{"below", sampling.Needs{LogpProposal: sampling.OnSampling, Entropy: sampling.OnSampling}, sampling.DrawInverseCDF, true, true},
 				{"sampling-gumbel", sampling.Needs{LogpProposal: sampling.OnSampling}, sampling.DrawGumbel, false, false},
+				{"noised", sampling.Needs{LogpProposal: sampling.OnNoised}, sampling.DrawGumbel, false, false},
+				{"noised-filtered", sampling.Needs{LogpProposal: sampling.OnNoised}, sampling.DrawGumbel, true, false},
 				{"filtered", sampling.Needs{LogpProposal: sampling.OnTempered, Entropy: sampling.OnSampling}, sampling.DrawInverseCDF, true, false},
 				{"candidates", sampling.Needs{P2: true, TopK: min(v, 5)}, sampling.DrawInverseCDF, true, false},
 				{"many-candidates", sampling.Needs{TopK: min(v, 300), VocabDot: make([][]float32, 2)}, sampling.DrawGumbel, true, false},

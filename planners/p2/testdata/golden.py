@@ -88,7 +88,7 @@ def single(s, pair, rng):
     temperature = [0.0, 0.7, 4.5][int(rng.integers(3))]
     anneal = ["none", "linear", "kappa"][int(rng.integers(3))]
     tempered = pair[:2] == ("denoiser", "keep") or pair[2] == "redrawn"
-    logits = "tempered" if tempered and rng.random() < 0.5 else "clean"
+    logits = ["clean", "tempered", "noised"][int(rng.integers(3))] if tempered else "clean"
     options = {"mask_score": pair[0], "unmask_score": pair[1], "unmask_token": pair[2], "eta": eta, "eta_mode": mode,
                "kappa": kappa, "planner_temperature": temperature, "planner_anneal": anneal, "score_logits": logits}
     keep = pair[1] == "keep" or eta == 0.0  # eta 0 never masks again: the same group rule
@@ -164,8 +164,10 @@ def rdm():
 
         end = ref.rdm_sample(np.full((1, L), 3), watch, T, 3, frac((T, 1, L, 3), 0.6180339887498949, phase), schedule, condition,
                              "stochastic" if scale else "deterministic", frac((T, 1, L), 0.4142135623730951, phase), scale,
-                             noised_scores=False)
+                             noised_scores=case % 5 > 2)
         options = {"unmask_token": "redrawn", "condition": condition, "kappa": schedule}
+        if case % 5 > 2:
+            options["score_logits"] = "noised"
         if scale:
             options |= {"planner_temperature": scale, "planner_anneal": "kappa"}
         yield {"options": options, "steps": T, "length": L, "phase": phase, "after": seen[1:] + [end[0].tolist()]}
@@ -175,10 +177,11 @@ def vectors():
     for (name, eta), after in ref.GOLDEN.items():
         assert ref.golden_run(name, eta) == after
         s = ref.special_case(name, eta=eta)
-        if s.score_logits != "noised":  # the host serves no noised scores
-            yield {"options": {"mask_score": s.mask_score, "unmask_score": s.unmask_score, "eta": s.eta, "eta_mode": s.eta_mode, "kappa": s.kappa,
-                               "planner_temperature": s.planner_temperature, "planner_anneal": "linear" if s.planner_anneal else "none"},
-                   "steps": 3, "length": 6, "phase": 0, "after": after}
+        token = {"current": "current", "resampled": "redrawn"}[s.unmask_token]
+        yield {"options": {"mask_score": s.mask_score, "unmask_score": s.unmask_score, "eta": s.eta, "eta_mode": s.eta_mode, "kappa": s.kappa,
+                           "planner_temperature": s.planner_temperature, "planner_anneal": "linear" if s.planner_anneal else "none",
+                           "score_logits": s.score_logits, "unmask_token": token},
+               "steps": 3, "length": 6, "phase": 0, "after": after}
 
 
 states, cases = singles()

@@ -26,7 +26,7 @@ func NeedsFromProto(n *pb.Needs) (sampling.Needs, error) {
 		TopK: int(n.GetTopk()), InsertionRate: n.GetInsertionRate(), UnmaskRate: n.GetUnmaskRate(), FrozenGap: n.GetFrozenGap(),
 		LogpLeaveOneOut: n.GetLogpLeaveOneOut(), Logits: n.GetLogits(),
 	}
-	if on := n.GetLogpProposal(); on < pb.On_ON_NOT_NEEDED || on > pb.On_ON_TEMPERED {
+	if on := n.GetLogpProposal(); on < pb.On_ON_NOT_NEEDED || on > pb.On_ON_NOISED {
 		return out, violation("needs: logp_proposal is of on=%d, expected model, sampling or tempered", on)
 	}
 	if on := n.GetEntropy(); on != pb.On_ON_NOT_NEEDED && on != pb.On_ON_MODEL && on != pb.On_ON_SAMPLING {

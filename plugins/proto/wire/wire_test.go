@@ -121,7 +121,7 @@ func TestNeeds(t *testing.T) {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	for want, m := range map[string]*pb.Needs{
-		"logp_proposal is of on=4": {LogpProposal: pb.On_ON_TEMPERED + 1},
+		"logp_proposal is of on=5": {LogpProposal: pb.On_ON_NOISED + 1},
 		"entropy is of on=3":       {Entropy: pb.On_ON_TEMPERED},
 		"topk is -1":               {Topk: -1},
 		"vector 0 has 3 bytes":     {VocabDot: [][]byte{{1, 2, 3}}},

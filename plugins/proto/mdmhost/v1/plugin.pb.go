@@ -37,6 +37,7 @@ const (
 	On_ON_MODEL      On = 1 // softmax(logits) after guidance and suppression
 	On_ON_SAMPLING   On = 2 // temperature and truncation applied
 	On_ON_TEMPERED   On = 3 // temperature applied
+	On_ON_NOISED     On = 4 // temperature, truncation and the Gumbel noise of the draw applied; needs sampling.draw gumbel
 )
 
 // Enum value maps for On.
@@ -46,12 +47,14 @@ var (
 		1: "ON_MODEL",
 		2: "ON_SAMPLING",
 		3: "ON_TEMPERED",
+		4: "ON_NOISED",
 	}
 	On_value = map[string]int32{
 		"ON_NOT_NEEDED": 0,
 		"ON_MODEL":      1,
 		"ON_SAMPLING":   2,
 		"ON_TEMPERED":   3,
+		"ON_NOISED":     4,
 	}
 )
 
@@ -3012,12 +3015,13 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"eval_graph\x18\a \x01(\fR\tevalGraph\x12\x18\n" +
 	"\asummary\x18\b \x01(\tR\asummary\x120\n" +
-	"\bschedule\x18\t \x01(\v2\x14.mdmhost.v1.ScheduleR\bschedule*G\n" +
+	"\bschedule\x18\t \x01(\v2\x14.mdmhost.v1.ScheduleR\bschedule*V\n" +
 	"\x02On\x12\x11\n" +
 	"\rON_NOT_NEEDED\x10\x00\x12\f\n" +
 	"\bON_MODEL\x10\x01\x12\x0f\n" +
 	"\vON_SAMPLING\x10\x02\x12\x0f\n" +
-	"\vON_TEMPERED\x10\x03*5\n" +
+	"\vON_TEMPERED\x10\x03\x12\r\n" +
+	"\tON_NOISED\x10\x04*5\n" +
 	"\x04Fill\x12\r\n" +
 	"\tFILL_NONE\x10\x00\x12\x0f\n" +
 	"\vFILL_ARGMAX\x10\x01\x12\r\n" +

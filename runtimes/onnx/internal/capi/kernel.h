@@ -9,7 +9,7 @@
 #define MDM_LEAST_CREDIT 1e-30f  // a credit below it is forgotten
 
 enum { MDM_FAULT_NAN = -1, MDM_FAULT_SUPPRESSED = -2 };
-enum { MDM_OFF = 0, MDM_MODEL = 1, MDM_SAMPLING = 2, MDM_TEMPERED = 3 };  // sampling.On
+enum { MDM_OFF = 0, MDM_MODEL = 1, MDM_SAMPLING = 2, MDM_TEMPERED = 3, MDM_NOISED = 4 };  // sampling.On
 
 // A run of tokens that are not suppressed.
 typedef struct {

@@ -88,6 +88,19 @@ static int32_t NAME(gumbel)(const mdm_head *h, const float *z, const double *g, 
   return argmax;
 }
 
+// noised returns ln sum exp(x - x[argmax]) of x = z/T + g over what is kept.
+static double NAME(noised)(const mdm_head *h, const float *z, const double *g, double temperature, const float *kept, int32_t argmax) {
+  const double best = z[argmax] / temperature + g[argmax];
+  double sum = 0;
+  for (int32_t b = 0; b < h->blocks; b++) {
+    int32_t lo = h->block[b].lo, hi = lo + h->block[b].n;
+    for (int32_t v = lo; v < hi; v++) {
+      if (v != argmax && (!kept || kept[v] > 0)) sum += exp(z[v] / temperature + g[v] - best);
+    }
+  }
+  return log1p(sum);
+}
+
 // position returns whether the logits are sound.
 static int NAME(position)(const mdm_call *c, int64_t i, mdm_slot *slot, char *scratch) {
   const mdm_head *h = c->head;
@@ -174,7 +187,11 @@ static int NAME(position)(const mdm_call *c, int64_t i, mdm_slot *slot, char *sc
   }
   if (h->logp_proposal >= 0) {
     const double d = (double)z[proposal] - m;
-    out[h->logp_proposal * n] = !hot || h->logp_proposal_on == MDM_MODEL ? d - lnz : d / temperature - (h->logp_proposal_on == MDM_TEMPERED ? lnt : log(total));
+    const int on = hot ? h->logp_proposal_on : MDM_MODEL;
+    out[h->logp_proposal * n] = on == MDM_MODEL      ? d - lnz
+                                : on == MDM_TEMPERED ? d / temperature - lnt
+                                : on == MDM_SAMPLING ? d / temperature - log(total)
+                                                     : -NAME(noised)(h, z, c->gumbel + i * h->v, temperature, kept, proposal);
   }
   if (h->kl >= 0) {
     double kl = INFINITY;
