@@ -30,8 +30,9 @@ func render(w io.Writer, p *plot.Plot, beside *plot.Legend) error {
 	whole.Fill(whole.Rectangle.Path())
 	right := vg.Length(28)
 	if beside != nil {
-		right += beside.Rectangle(whole).Size().X + 8
-		beside.Draw(draw.Crop(whole, 0, -14, 0, -48))
+		size := beside.Rectangle(whole).Size().X
+		right += size
+		beside.Draw(draw.Crop(whole, whole.Size().X-size-14, 0, 0, -48))
 	}
 	p.Draw(draw.Crop(whole, 14, -right, 12, -14))
 	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -26,14 +27,17 @@ var (
 	dashes = [][]vg.Length{nil, {6, 3}, {2, 2}}
 )
 
-// draw writes quality by forward passes, a line for each series and bars of one standard error, as a PNG picture.
+// drawLines writes quality by forward passes, a line for each series and bars of one standard error, as a PNG picture.
 func drawLines(path, title, metric string, lines []Line) error {
 	p := picture.New(title)
-	p.X.Label.Text, p.Y.Label.Text = "forward passes of a row (NFE, mean)", metric
+	p.X.Label.Text, p.Y.Label.Text = "forward passes of a row (NFE, mean)", metric+", mean ± standard error"
 	p.X.Scale, p.X.Tick.Marker = log2{}, twos{}
 	p.Y.Tick.Marker = picture.LinearTicks{}
+	for _, text := range []*font.Font{&p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font, &p.X.Tick.Label.Font, &p.Y.Tick.Label.Font, &p.Legend.TextStyle.Font} {
+		text.Size *= 1.2 // these pictures are often shown at half their size
+	}
 	legend := plot.NewLegend()
-	legend.TextStyle, legend.Padding, legend.ThumbnailWidth, legend.Top = p.Legend.TextStyle, p.Legend.Padding, p.Legend.ThumbnailWidth, true
+	legend.TextStyle, legend.Padding, legend.ThumbnailWidth, legend.Top, legend.Left = p.Legend.TextStyle, p.Legend.Padding, p.Legend.ThumbnailWidth, true, true
 	var series []string
 	for _, l := range lines {
 		if !slices.Contains(series, l.Series) {

@@ -16,7 +16,7 @@ import (
 // Options are what a run is told besides its points.
 type Options struct {
 	Dir       string // where the results go; it may hold those of earlier runs
-	Title     string
+	Title     string // of the picture; "": model and rows
 	Metric    string // "": the first there is of exact, valid and entropy
 	Rows      int
 	Evaluator string // a command with arguments, or ""
@@ -114,7 +114,11 @@ func (r *Result) add(m *Measured, file string, o *Options) error {
 	if err := writeCSV(filepath.Join(o.Dir, CSVFile), r.Lines); err != nil {
 		return err
 	}
-	if err := drawLines(filepath.Join(o.Dir, PictureFile), o.Title, r.Metric, r.Lines); err != nil {
+	title := o.Title
+	if title == "" {
+		title = fmt.Sprintf("%s, %d rows", m.Model, len(m.Rows))
+	}
+	if err := drawLines(filepath.Join(o.Dir, PictureFile), title, r.Metric, r.Lines); err != nil {
 		return err
 	}
 	return wholefile.SyncDir(o.Dir)
