@@ -194,3 +194,55 @@ func BenchmarkWideHead(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkMemory times what kl_prev, credits and the other edits add to a pass of 8 rows of 256 positions with 591 tokens.
+func BenchmarkMemory(b *testing.B) {
+	const v, rows, length = 591, 8, 256
+	data := embedModel(v, 32, v)
+	plain := sampling.Head{Suppress: []int32{14}, Needs: allNeeds}
+	for _, threads := range []int{1, 2} {
+		for _, mode := range []string{onnx.HeadFused, onnx.HeadGraph} {
+			for _, c := range []struct {
+				name string
+				with func(*sampling.Head)
+			}{
+				{"kl_prev", func(h *sampling.Head) { h.Needs.KLPrev = true }},
+				{"credit", func(h *sampling.Head) { h.Edits.Credit = everyEdit.Credit }},
+				{"edits", func(h *sampling.Head) {
+					h.Edits = sampling.Edits{Bias: everyEdit.Bias[:2], Repetition: 1.3, Left: 1}
+				}},
+			} {
+				b.Run(fmt.Sprintf("%s_%s_t%d", c.name, mode, threads), func(b *testing.B) {
+					more := plain
+					c.with(&more)
+					var ds []*onnx.Denoiser
+					for _, h := range []sampling.Head{plain, more} {
+						d := open(b, onnx.Model{Name: "embed", Data: data}, onnx.Options{Threads: threads, Head: mode}, h)
+						batch := batchOf(b, d, rows, length)
+						for i := range batch.Tokens {
+							batch.Tokens[i] = int64(i % v)
+							if i%2 == 0 {
+								batch.Tokens[i] = 14
+							}
+						}
+						for i := range batch.Slots {
+							batch.Slots[i] = int32(i)
+						}
+						ds = append(ds, d)
+					}
+					var times [2][]time.Duration
+					for b.Loop() {
+						for i, d := range ds {
+							start := time.Now()
+							runOf(b, d)
+							times[i] = append(times[i], time.Since(start))
+						}
+					}
+					without, with := median(times[0]), median(times[1])
+					fmt.Printf("%s, head %s, %d threads, B %d L %d V %d: %.3f ms a pass without, %.3f ms with, %.3f ms more\n", c.name, mode, threads, rows, length, v,
+						float64(without)/1e6, float64(with)/1e6, float64(with-without)/1e6)
+				})
+			}
+		}
+	}
+}

@@ -20,8 +20,14 @@ static void NAME(credit)(const mdm_call *c, int64_t i, mdm_slot *s, float *z, fl
     }
     m[p.argmax] += pow(total, -(double)h->gamma);
   }
-  for (int64_t v = 0; v < h->v; v++) {
-    if (m[v] > 0) z[v] += h->alpha * log1p(m[v]);
+  enum { STRIDE = 64 };  // few tokens have credit: most strides are passed over
+  for (int64_t lo = 0; lo < h->v; lo += STRIDE) {
+    const int64_t n = h->v - lo < STRIDE ? h->v - lo : STRIDE;
+    int some = 0;
+    for (int64_t j = 0; j < n; j++) some |= m[lo + j] > 0;
+    for (int64_t j = 0; some && j < n; j++) {
+      if (m[lo + j] > 0) z[lo + j] += h->alpha * log1p(m[lo + j]);
+    }
   }
 }
 
