@@ -21,7 +21,7 @@ type oracle struct {
 // openOracle loads the model as sampling does.
 func (g *gauge) openOracle(ctx context.Context) (*oracle, error) {
 	m, r := g.model, g.cfg.Runtime
-	d, err := onnx.Open(ctx, onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V},
+	d, err := onnx.Open(ctx, onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V, LogitsShift: m.Manifest.LogitsShift},
 		onnx.Options{Library: r.Library, LibraryDirs: r.LibraryDirs, Provider: r.Provider, Device: r.Device, Threads: r.Threads, Optimize: r.Optimize, NoArena: !r.Arena, SessionConfig: r.SessionConfig})
 	if err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func openPlanned(ctx context.Context, cfg *config.Config, o host.Options, p Plan
 	if k.oracle, err = k.openOracle(ctx); err != nil {
 		return nil, err
 	}
-	if cfg.Planner.Network != "" {
+	if k.method.planner == "network" {
 		if k.scorer, err = host.OpenScorer(ctx, cfg, k.model); err != nil {
 			return nil, err
 		}

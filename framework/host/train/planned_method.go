@@ -39,15 +39,17 @@ var plannedPlanners = map[string][]struct{ name, schema string }{
 		{"p2_topk", `{"type": "object", "additionalProperties": false, "properties": {"eta": {"type": "number", "exclusiveMinimum": 0}}}`}},
 }
 
-// chooseMethod finds bound and planner, and checks the planner's options.
+// chooseMethod finds bound and planner, and checks the planner's options. Only flags name a planner of a bound: files and the environment
+// name one that samples.
 func chooseMethod(cfg *config.Config, p PlannedOptions) (*method, error) {
 	if !slices.Contains(PlannedBounds(), p.Bound) {
 		return nil, config.Problems{{Text: fmt.Sprintf("no bound %q of a planned sampler%s", p.Bound, config.DidYouMean(p.Bound, PlannedBounds()))}}
 	}
 	list := plannedPlanners[p.Bound]
 	m := &method{planner: list[0].name}
+	flag := func(key string) bool { return cfg.Origin(key).Layer == config.LayerFlag }
 	switch {
-	case cfg.Given("planner.name"):
+	case flag("planner.name"):
 		m.planner = cfg.Planner.Name
 	case p.Bound == "p2" && cfg.Planner.Network != "":
 		m.planner = "network"
@@ -60,7 +62,9 @@ func chooseMethod(cfg *config.Config, p PlannedOptions) (*method, error) {
 	if at < 0 {
 		return nil, config.Problems{{Origin: cfg.Origin("planner.name"), Key: "planner.name", Text: fmt.Sprintf("bound %s knows no planner %q%s", p.Bound, m.planner, config.DidYouMean(m.planner, names))}}
 	}
-	options, err := config.ValidateOptions(list[at].schema, cfg.Planner.Options, func(name string) (string, config.Origin) { return "planner." + name, cfg.Origin("planner." + name) })
+	given := maps.Clone(cfg.Planner.Options)
+	maps.DeleteFunc(given, func(name string, _ any) bool { return !flag("planner." + name) })
+	options, err := config.ValidateOptions(list[at].schema, given, func(name string) (string, config.Origin) { return "planner." + name, cfg.Origin("planner." + name) })
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +72,7 @@ func chooseMethod(cfg *config.Config, p PlannedOptions) (*method, error) {
 	switch reads := m.planner == "network"; {
 	case reads && cfg.Planner.Network == "":
 		return nil, config.Problems{{Key: "planner.network", Text: "is empty, expected the network whose scores the planner is; name it with --set planner.network=DIR, or choose --planner self"}}
-	case !reads && cfg.Planner.Network != "":
+	case !reads && flag("planner.network"):
 		return nil, config.Problems{{Origin: cfg.Origin("planner.network"), Key: "planner.network", Text: fmt.Sprintf("planner %s of bound %s reads no network; leave it out, or choose --bound p2 --planner network", m.planner, p.Bound)}}
 	}
 	if p.Bound == "p2" {
@@ -185,17 +189,6 @@ func each[T any](all []T, terms func(T) []float64) [][]float64 {
 	out := make([][]float64, len(all))
 	for i, t := range all {
 		out[i] = terms(t)
-	}
-	return out
-}
-
-// PlannedPlanners are the names of the planners of each bound, the default first.
-func PlannedPlanners() map[string][]string {
-	out := map[string][]string{}
-	for _, bound := range slices.Sorted(maps.Keys(plannedPlanners)) {
-		for _, p := range plannedPlanners[bound] {
-			out[bound] = append(out[bound], p.name)
-		}
 	}
 	return out
 }

@@ -44,6 +44,6 @@ func PlannedScores(ctx context.Context, cfg *config.Config, o host.Options, p Pl
 			return nil, err
 		}
 	}
-	return &Ran{Model: g.model.Name, Bound: p.Bound + ", planner " + g.method.planner, Runtime: ranOn(g.cfg, g.oracle.Capabilities().Provider), Seed: g.seed,
+	return &Ran{Model: g.model.Name, Bound: "bound " + p.Bound + ", planner " + g.method.planner, Runtime: ranOn(g.cfg, g.oracle.Capabilities().Provider), Seed: g.seed,
 		Notes: append(g.notes, g.oracle.Notes()...)}, nil
 }
