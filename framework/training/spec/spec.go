@@ -19,7 +19,10 @@ type Spec struct {
 // Denoiser is the name of the network that is trained and then sampled from.
 const Denoiser = "denoiser"
 
-// Network is a network that the graphs call by name.
+// Network is a network that the graphs call by name. One of the denoiser's signature is a copy of it. One that gives keep, float32
+// [B, L], is a planner's of the framework's own, of the size that the run's settings say; its inputs are input_ids,
+// attention_mask and, if it is to see them, masked, int64 [B, L]. A planner that gives logits is the denoiser's copy, or the
+// model that the run names. Where the denoiser is frozen the first network that is not is what a run makes a model of.
 type Network struct {
 	Name      string
 	Signature graph.Signature
