@@ -34,12 +34,21 @@ test: lint test-plain test-tokenizers test-examples
 # Go tests as `go test ./...` runs them for everyone: no Rust
 [private]
 test-plain: setup
-    go test ./...
+    browser=$(scripts/setup-chromium.sh) && PAGE_BROWSER=$browser go test ./...
 
 # Go tests of the shipped build
 [private]
 test-tokenizers: setup
-    go test -tags tokenizers ./...
+    browser=$(scripts/setup-chromium.sh) && PAGE_BROWSER=$browser go test -tags tokenizers ./...
+
+# Open pages of real runs in headless Chromium, which is installed where there is none; pictures go to DIR, if given
+test-pages dir='': setup
+    browser=$(scripts/setup-chromium.sh) && PAGE_BROWSER=$browser PAGE_PICTURES='{{ dir }}' go test -count 1 -run TestPage ./framework/host/view/page ./framework/cmd/mdmhost
+
+# Take the README's picture of a trace anew
+[private]
+picture: setup
+    work=$(mktemp -d) && '{{ just_executable() }}' --justfile '{{ justfile() }}' test-pages "$work" && mv "$work/desktop.png" framework/host/view/page/page.png && rm -r "$work"
 
 # The example plugins, each a module of its own
 [private]

@@ -84,7 +84,10 @@ func Read(name string, text []byte, o Options) (*Trace, error) {
 		switch {
 		case err == nil:
 		case !ends && !json.Valid(line):
-			if t.Torn = n; !o.Partial || t.Header.Trace == 0 {
+			if t.Header.Trace == 0 {
+				return nil, fmt.Errorf("%s: line %d: %w", name, n, err)
+			}
+			if t.Torn = n; !o.Partial {
 				return nil, fmt.Errorf("%s: line %d ends in the middle: the run that wrote it was killed, or the file was cut; --partial reads what stands before it", name, n)
 			}
 		default:

@@ -13,12 +13,11 @@ import (
 )
 
 var (
-	title  = lipgloss.NewStyle().Bold(true)
-	faint  = lipgloss.NewStyle().Faint(true)
-	fresh  = lipgloss.NewStyle().Foreground(lipgloss.Green).Bold(true)
-	again  = lipgloss.NewStyle().Foreground(lipgloss.Red)
-	curve  = lipgloss.NewStyle().Foreground(lipgloss.Blue)
-	hidden = lipgloss.NewStyle().Faint(true)
+	title = lipgloss.NewStyle().Bold(true)
+	faint = lipgloss.NewStyle().Faint(true)
+	fresh = lipgloss.NewStyle().Foreground(lipgloss.Green).Bold(true)
+	again = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	curve = lipgloss.NewStyle().Foreground(lipgloss.Blue)
 )
 
 // Look says how a trace is drawn.
@@ -81,7 +80,7 @@ func (t *Trace) stepLine(r *Row, p *Point, k int, look Look) string {
 	for i, w := range s.Opened {
 		text := fmt.Sprintf("%d:%s", w[0], cmp.Or(t.piece(w[1]), "∅"))
 		if i < len(s.Logp) && !math.IsNaN(float64(s.Logp[i])) {
-			text += look.in(hidden, fmt.Sprintf(" %.2f", math.Exp(float64(s.Logp[i]))))
+			text += look.in(faint, fmt.Sprintf(" %.2f", math.Exp(float64(s.Logp[i]))))
 		}
 		line += "  " + look.in(fresh, "+") + text
 	}
@@ -91,22 +90,30 @@ func (t *Trace) stepLine(r *Row, p *Point, k int, look Look) string {
 	return look.cut(line)
 }
 
-// Step draws the whole row after so many of its steps.
+// Step draws the whole row when n of its steps are done, those counted that did nothing and are not recorded.
 func (t *Trace) Step(r *Row, n int, look Look) (string, error) {
-	if n < 0 || n > len(r.Steps) {
-		return "", fmt.Errorf("row %d has %d recorded steps, and no step %d; 0 is its start", r.Index, len(r.Steps), n)
+	if n < 0 || n > r.StepCount() {
+		return "", fmt.Errorf("row %d has %d steps, and no step %d; 0 is its start", r.Index, r.StepCount(), n)
+	}
+	recorded := 0
+	for recorded < len(r.Steps) && r.Steps[recorded].Step < n {
+		recorded++
 	}
 	var b strings.Builder
 	b.WriteString(t.head(look))
-	c := t.Replay(r, n)
-	fmt.Fprintf(&b, "%s  after step %d of %d  masked %d\n", look.in(title, fmt.Sprintf("row %d", r.Index)), n, len(r.Steps), t.Blanks(c.Tokens))
+	c := t.Replay(r, recorded)
+	fmt.Fprintf(&b, "%s  after step %d of %d  masked %d\n", look.in(title, fmt.Sprintf("row %d", r.Index)), n, r.StepCount(), t.Blanks(c.Tokens))
 	g := t.Header.Grid
-	grid := g != nil && g.Cols > 0 && g.Rows == (len(c.Tokens)+g.Cols-1)/g.Cols && g.Rows*g.Cols == len(c.Tokens)
+	grid := g != nil && len(c.Tokens)%g.Cols == 0 && len(c.Tokens)/g.Cols == g.Rows
 	for i, id := range c.Tokens {
 		text := t.piece(id)
-		if id == t.mask {
+		if grid {
+			text = cmp.Or(text, "·")
+		}
+		switch {
+		case id == t.mask:
 			text = look.in(faint, text)
-		} else if n > 0 && c.Opened[i] == n {
+		case recorded > 0 && c.Opened[i] == recorded:
 			text = look.in(fresh, text)
 		}
 		b.WriteString(text)
@@ -120,8 +127,8 @@ func (t *Trace) Step(r *Row, n int, look Look) (string, error) {
 	if !grid {
 		b.WriteByte('\n')
 	}
-	if n > 0 {
-		b.WriteString(t.stepLine(r, &t.timeline(r)[n-1], n-1, look) + "\n")
+	if recorded > 0 {
+		b.WriteString(t.stepLine(r, &t.timeline(r)[recorded-1], recorded-1, look) + "\n")
 	}
 	return b.String(), nil
 }
@@ -180,7 +187,8 @@ func (l Look) spark(name string, values []float64, unit string) string {
 			b.WriteByte(' ')
 			continue
 		}
-		b.WriteRune(levels[int(math.Round(sum/float64(n)/max(most, 1e-12)*float64(len(levels)-1)))])
+		share := max(sum/float64(n)/max(most, 1e-12), 0) // what is below zero is nobody's entropy
+		b.WriteRune(levels[int(math.Round(share*float64(len(levels)-1)))])
 	}
 	return fmt.Sprintf("%-8s%s  up to %.4g %s a step\n", name, l.in(curve, b.String()), most, unit)
 }

@@ -144,7 +144,7 @@ document.addEventListener("DOMContentLoaded", () => {
       ["entropy", now.entropy == null ? "" : `${number(now.entropy)} nats`], ["guess", guess ? name(guess.token) : ""],
       ["", cell.given ? "given, never changed" : now.token < 0 && !events.length ? "masked since the start" : ""], ["behind the end", cell.cut ? "cut off the answer" : ""]]);
     box.replaceChildren(element("div", {class: "glyph" + (now.token < 0 ? " blank" : "")}, now.token < 0 ? "░" : name(now.token)), dl,
-      ...(events.length ? [element("ol", {class: "history"}, ...events.map(x => element("li", {}, element("span", {class: "when"}, `step ${x.at}`), ...say(x))))] : []));
+      ...(events.length ? [element("ol", {class: "history"}, ...events.map(x => element("li", {}, element("span", {class: "when"}, `step ${x.at}`), element("span", {}, ...say(x)))))] : []));
   }
 
   function pick(i, pin) {
