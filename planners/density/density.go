@@ -38,7 +38,11 @@ func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
 	return count.Scheduled(o.Schedule, o.K, func(r sdk.Row, k, _ int) sdk.Positions {
 		score, eligible := c.Of(r), r.Eligible()
 		if k < eligible.Len() {
-			near := known.over(r.Flags, eligible.Indices())
+			right := 0
+			if r.Behind == 0 { // else what lies there is masked, or not told apart from what is
+				right = max(r.Length-r.Offset-len(r.Flags), 0)
+			}
+			near := known.over(r.Flags, right, eligible.Indices())
 			for _, i := range eligible.Indices() {
 				score[i] *= near[i]
 			}

@@ -6,13 +6,14 @@ import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
-// smooth averages the indicator of known positions with a Gaussian kernel. What lies left of the window counts as known,
-// what lies right of it does not.
+// smooth averages the indicator of known positions with a Gaussian kernel. What lies left of the window counts as known, also
+// left of the row. Of what lies right of it, positions that were given count as known; masked ones, which wait for their
+// block, do not, nor does what lies behind the row.
 type smooth struct {
 	radius int
 	kernel []float64 // [2 radius + 1] sums to 1
 	left   []float64 // [radius] the kernel's weight left of the window, for positions 0, 1, ...
-	known  []float64 // [n] 1 or 0; reused from row to row
+	known  []float64 // [n + right] 1 or 0; reused from row to row
 	result []float64 // [n]
 }
 
@@ -35,9 +36,10 @@ func newSmooth(sigma float64) *smooth {
 	return s
 }
 
-// over returns the densities [n], valid at the positions asked for until the next call. It spreads the known positions or
+// over returns the densities [n], valid at the positions asked for until the next call; right is how many known positions
+// follow the window. It spreads the known positions or
 // gathers for those asked for, whichever are fewer; terms are added from left to right both ways, to the same bits.
-func (s *smooth) over(flags []sampling.Flags, at []int32) []float64 {
+func (s *smooth) over(flags []sampling.Flags, right int, at []int32) []float64 {
 	n, count := len(flags), 0
 	s.known, s.result = s.known[:0], s.result[:0]
 	for i, f := range flags {
@@ -51,6 +53,10 @@ func (s *smooth) over(flags []sampling.Flags, at []int32) []float64 {
 		}
 		s.known, s.result = append(s.known, known), append(s.result, left)
 	}
+	for range min(right, s.radius) {
+		s.known = append(s.known, 1)
+		count++
+	}
 	if count < len(at) {
 		for j, known := range s.known {
 			if known > 0 {
@@ -61,7 +67,7 @@ func (s *smooth) over(flags []sampling.Flags, at []int32) []float64 {
 		return s.result
 	}
 	for _, i := range at {
-		lo, hi := max(int(i)-s.radius, 0), min(int(i)+s.radius+1, n)
+		lo, hi := max(int(i)-s.radius, 0), min(int(i)+s.radius+1, len(s.known))
 		s.result[i] = dot(s.result[i], s.known[lo:hi], s.kernel[lo-int(i)+s.radius:])
 	}
 	return s.result
