@@ -9,7 +9,7 @@ import (
 )
 
 // leavesOut tells whether the run can have logp_leave_one_out: from the model's file as it is, or, for the project's own
-// networks, from one that is written anew from the parameters with the inputs that the statistic takes.
+// networks, from the same that is written anew with the inputs that the statistic takes.
 func (h *Host) leavesOut() bool {
 	return h.denoiser.Capabilities().Serves.LogpLeaveOneOut || h.own()
 }
@@ -25,9 +25,9 @@ func (h *Host) openAlone(ctx context.Context, needs sampling.Needs) error {
 	if !needs.LogpLeaveOneOut || h.denoiser.Capabilities().Serves.LogpLeaveOneOut {
 		return nil
 	}
-	c, values, err := transformer.From(h.model)
+	c, values, err := transformer.Exported(h.model)
 	if err != nil {
-		return fmt.Errorf("logp_leave_one_out: its inputs are added to the network that the parameters make: %w", err)
+		return fmt.Errorf("logp_leave_one_out: its inputs cannot be added to the network: %w", err)
 	}
 	file, err := transformer.Export(c, values, transformer.ExportOptions{Opset: h.model.Graph.Opset(""), Bias: true})
 	if err != nil {

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/network"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
@@ -122,4 +125,81 @@ func (c *alone) run(t *testing.T, d *onnx.Denoiser) (out [][]float32) {
 		out = append(out, st.LogpLeaveOneOut[i*l:i*l+len(row)])
 	}
 	return out
+}
+
+// The project's own models, written anew with the inputs of leave-one-out probabilities, give the logits of
+// their files.
+func TestExportWithBiasIsTheSameModel(t *testing.T) {
+	for _, name := range []string{"text", "sudoku"} {
+		m, err := model.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, values, err := network.Exported(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		biased, err := network.Export(c, values, network.ExportOptions{Opset: m.Graph.Opset(""), Bias: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const b = 2
+		rng, l := rand.New(rand.NewPCG(2, 2)), c.MaxPositions
+		ids := make([]int64, b*l)
+		for i := range ids {
+			if ids[i] = int64(m.MaskID); rng.IntN(2) == 0 {
+				ids[i] = int64(rng.IntN(c.VocabSize))
+			}
+		}
+		run := func(data []byte) []float32 {
+			d, err := onnx.Open(t.Context(), onnx.Model{Name: name, Data: data, V: m.V}, onnx.Options{Threads: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := d.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			if err := d.Configure(t.Context(), sampling.Head{Needs: sampling.Needs{Logits: true}}); err != nil {
+				t.Fatal(err)
+			}
+			batch, err := d.Batch(b, l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			copy(batch.Tokens, ids)
+			for i := range ids {
+				batch.Attention[i] = 1
+				if i >= l+l/2 { // the second row is half as long
+					batch.Attention[i] = 0
+				}
+			}
+			st, err := d.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return slices.Clone(st.Logits[:(l+l/2)*m.V])
+		}
+		near(t, name, run(m.ONNX), run(biased.Encode()), 2e-5)
+	}
+}
+
+func TestExportedRefusesFilesOfOthers(t *testing.T) {
+	m, err := model.Open("sudoku")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range m.Graph.Graph.Initializers {
+		if p.Name == "norm.weight" {
+			p.Name = "norm.scale"
+		}
+	}
+	_, _, err = network.Exported(m)
+	mustSay(t, err, `sudoku/onnx/model.onnx: the file was not written by this program: tensor "norm.weight" is missing`)
+	if m, err = model.Open("rxnmapper-albert"); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = network.Exported(m)
+	mustSay(t, err, `model_type is "albert", expected "mdm-transformer"`)
 }

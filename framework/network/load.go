@@ -58,7 +58,7 @@ func load(name string, read func(file string) ([]byte, error)) (Config, Values, 
 	}
 	values, err := fromTensors(c, f.Tensors())
 	if err != nil {
-		return c, nil, fmt.Errorf("%s: %w", f.Name, err)
+		return c, nil, fmt.Errorf("%s: %w; take config.json and model.safetensors of one model", f.Name, err)
 	}
 	return c, values, nil
 }
@@ -95,7 +95,7 @@ func fromTensors(c Config, tensors []safetensors.Tensor) (Values, error) {
 		}
 	}
 	if problems != nil {
-		return nil, fmt.Errorf("%w; take config.json and model.safetensors of one model", errors.Join(problems...))
+		return nil, errors.Join(problems...)
 	}
 	return out, nil
 }
