@@ -77,7 +77,8 @@ type Planner interface {
 	End(ctx context.Context) error
 }
 
-// RowState is what a sampler knows of a row that it drives.
+// RowState is what a sampler knows of a row that it drives. Rows that are opened block by block look like the active block:
+// its time runs from 1 to 0 and its steps from 0.
 type RowState struct {
 	Slot   int
 	Index  int64
@@ -85,7 +86,7 @@ type RowState struct {
 	Steps  int // steps allowed
 	Blanks int // positions that were blank at the start
 	Masked int // positions that are masked now
-	Length int
+	Length int // of the whole row
 	NextT  float64 // 0, or the time that the planner asked the row to go on from
 	Done   bool
 }
@@ -96,7 +97,9 @@ type Advance struct {
 	T, S           float64
 	AlphaT, AlphaS float64
 	// Ahead are the times at which further steps end, in order: the one after this goes from S to Ahead[0]. With them
-	// the host goes on by itself, so that a step costs the sampler no call.
+	// the host goes on by itself, so that a step costs the sampler no call, and a step after one that changed nothing may
+	// cost no forward pass. Give all that the row (or its block) has left or none: what is saved must not depend on when
+	// the other rows of the batch came back.
 	Ahead []Time
 	// Trial are tokens, by position of the whole row, that the pass of a Denoise finds written beside those of the row, whose
 	// canvas stays as it is. In a Denoise where some row has a trial a slot may be named several times, so that candidates
@@ -117,8 +120,10 @@ type Session interface {
 	Admit(ctx context.Context) ([]RowState, error)
 	// Advance runs one forward pass over the rows, has the planner decide, applies and returns the rows after the step.
 	// Statistics stay in the host. Rows with nothing to open run no forward pass, unless their planner asked to go on.
-	// Where all rows look ahead, it takes further steps until one is done, has no time ahead any more, or its planner
-	// asked for another time.
+	// A row whose step changed nothing takes the next one of its look-ahead at once, with fresh noise, where another pass
+	// would give the same statistics (a model without times, no draws or memory that the planner looks at). Where all rows
+	// look ahead, it takes further steps until one is done or begins another block, has no time ahead any more, or its
+	// planner asked for another time.
 	Advance(ctx context.Context, rows []Advance) ([]RowState, error)
 	// Denoise runs one forward pass and returns the statistics that the sampler declared in Start.
 	Denoise(ctx context.Context, rows []Advance) (*Step, error)

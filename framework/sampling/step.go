@@ -27,7 +27,7 @@ type Row struct {
 	Blanks int   // positions of the window that were blank when it was first reached: the N of every count schedule
 	Behind int   // positions behind the window that are still masked: those of later blocks
 
-	Step, Steps    int     // step index from 0, and the row's number of steps (a cap for adaptive planners)
+	Step, Steps    int     // step index from 0, and the number of steps (a cap for adaptive planners): those of the window
 	T, S           float64 // time before and after this step, running 1 -> 0
 	AlphaT, AlphaS float64 // probability that a token is still clean at T and at S
 
