@@ -82,11 +82,11 @@ type Planner interface {
 type RowState struct {
 	Slot   int
 	Index  int64
-	Step   int // steps done
-	Steps  int // steps allowed
-	Blanks int // positions that were blank at the start
-	Masked int // positions that are masked now
-	Length int // of the whole row
+	Step   int     // steps done
+	Steps  int     // steps allowed
+	Blanks int     // positions that were blank at the start
+	Masked int     // positions that are masked now
+	Length int     // of the whole row
 	NextT  float64 // 0, or the time that the planner asked the row to go on from
 	Done   bool
 }
