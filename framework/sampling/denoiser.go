@@ -98,7 +98,11 @@ type Statistics struct {
 	TopLogp      []float32 // [B, L, K]
 	VocabDot     []float32 // [C, B, L]
 
-	LogpLeaveOneOut []float32 // [B, L] log-probability of the held token where the position cannot see itself; 0 at masked positions
+	// LogpLeaveOneOut [B, L] is the log-probability of the token that a written position holds where the position cannot see it: the
+	// runtime runs the row with a shadow of every position behind it, a mask that attends to all of the row but that position. What
+	// others have taken from the position in lower layers still reaches the shadow. After guidance and suppression, before edits; 0
+	// at masked positions and where the token is suppressed.
+	LogpLeaveOneOut []float32
 
 	Logits []float32 // [B, L, V], in the memory given by Options of the runtime when it crosses to a plugin
 }

@@ -45,7 +45,7 @@ type Needs struct {
 	InsertionRate   bool        // insertion models: the multiplier of each gap
 	UnmaskRate      bool        // insertion models: the learned unmasking rate
 	FrozenGap       bool        // insertion models: gaps that may not grow
-	LogpLeaveOneOut bool        // log-probability of the token when the position cannot see itself
+	LogpLeaveOneOut bool        // log-probability of the held token where the position cannot see it: twice the length of the row
 	Logits          bool        // the whole row of logits, through shared memory
 }
 

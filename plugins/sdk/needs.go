@@ -67,7 +67,8 @@ func UnmaskRate(n *sampling.Needs) { n.UnmaskRate = true }
 // FrozenGap marks the gaps that may not grow; insertion models only.
 func FrozenGap(n *sampling.Needs) { n.FrozenGap = true }
 
-// LogpLeaveOneOut is the log-probability of the token when the position cannot see itself.
+// LogpLeaveOneOut is the log-probability of the token that a written position holds, where the position cannot see it; 0 at masked
+// positions. Rows run at twice their length for it, and models that cannot are refused.
 func LogpLeaveOneOut(n *sampling.Needs) { n.LogpLeaveOneOut = true }
 
 // Logits is the whole row of logits, through shared memory.
