@@ -104,18 +104,21 @@ func (p *P2) Draws(s *Sequence, noise P2Noise, from, to, all int) ([]P2Terms, er
 	if err != nil {
 		return nil, err
 	}
-	out := make([]P2Terms, to-from)
+	z := make([]candidate, to-from)
 	for b, x := range states {
 		tokens.Uniform(u, int64(from+b), noise.Row, L)
-		z := slices.Clone(x.x)
+		z[b] = candidate{b, slices.Clone(x.x), 1}
 		for _, j := range x.in {
-			z[s.Free[j]] = draw(x.lp[j], float64(u[j]))
+			z[b].z[s.Free[j]] = draw(x.lp[j], float64(u[j]))
 		}
-		terms, err := p.terms(s, x, [][]int64{z}, []float64{1})
-		if err != nil {
-			return nil, err
-		}
-		out[b].add(float64(L)/float64(len(x.in)), terms)
+	}
+	terms, err := p.terms(s, states, z)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]P2Terms, to-from)
+	for b, x := range states {
+		out[b].add(float64(L)/float64(len(x.in)), terms[b])
 	}
 	return out, nil
 }
@@ -144,19 +147,19 @@ func (p *P2) Exact(s *Sequence) (P2Terms, error) {
 		if err != nil {
 			return out, err
 		}
-		x, n := states[0], bits.OnesCount(uint(M))
-		z, probability := [][]int64{x.x}, []float64{1}
+		var z []candidate
 		if p.GM.Score != nil || p.GU.Score != nil {
-			z, probability = s.candidates(x, MostCandidates-total)
+			z = s.candidates(states[0], MostCandidates-total)
 			if total += len(z); z == nil {
 				return out, fmt.Errorf("exact enumeration: more than %d candidates z of %d free positions: expected fewer for a planner that reads them; estimate the bound instead", MostCandidates, L)
 			}
 		}
-		terms, err := p.terms(s, x, z, probability)
+		terms, err := p.terms(s, states, z)
 		if err != nil {
 			return out, err
 		}
-		out.add(1/(float64(n)*choose(L, n)), terms)
+		n := bits.OnesCount(uint(M))
+		out.add(1/(float64(n)*choose(L, n)), terms[0])
 	}
 	return out, nil
 }
@@ -184,86 +187,108 @@ func (p *P2) states(s *Sequence, masked [][]bool) ([]p2State, error) {
 	return out, nil
 }
 
-// candidates are the z of a state that have a probability above 0, with it: nil if there are more than most.
-func (s *Sequence) candidates(x p2State, most int) (z [][]int64, probability []float64) {
-	z, probability = [][]int64{x.x}, []float64{1}
+// candidate is a full sequence z with its probability, under one of several states.
+type candidate struct {
+	state int
+	z     []int64 // [N]
+	p     float64
+}
+
+// candidates are the z of a state that have a probability above 0: nil if there are more than most.
+func (s *Sequence) candidates(x p2State, most int) []candidate {
+	out := []candidate{{0, x.x, 1}}
 	for _, j := range x.in {
-		var longer [][]int64
-		var p []float64
-		for b := range z {
+		var longer []candidate
+		for _, c := range out {
 			for v, lp := range x.lp[j] {
 				if math.IsInf(lp, -1) {
 					continue
 				}
-				one := slices.Clone(z[b])
+				one := slices.Clone(c.z)
 				one[s.Free[j]] = int64(v)
-				longer, p = append(longer, one), append(p, probability[b]*math.Exp(lp))
+				longer = append(longer, candidate{0, one, c.p * math.Exp(lp)})
 			}
 			if len(longer) > most {
-				return nil, nil
+				return nil
 			}
 		}
-		z, probability = longer, p
+		out = longer
 	}
-	return z, probability
+	return out
 }
 
-// terms are those of one state without its weight 1/n, the mean over candidates z of the given probabilities.
-func (p *P2) terms(s *Sequence, x p2State, z [][]int64, probability []float64) (P2Terms, error) {
-	var t P2Terms
-	for _, j := range x.in {
-		t.ED += s.truth(x.lp, j)
-	}
-	if p.GM.Self { // G_M^i(z^{-i,x0^i}, x) = D^i(x0^i | x)
-		t.EMP = t.ED
-	}
-	if p.GU.Self {
-		for _, j := range x.off {
-			t.EUP += s.truth(x.lp, j)
-		}
-	}
-	if p.GM.Score != nil {
+// terms are those of states without their weights 1/n; where a scorer reads z, they are the mean over each state's candidates.
+func (p *P2) terms(s *Sequence, states []p2State, z []candidate) ([]P2Terms, error) {
+	out := make([]P2Terms, len(states))
+	for b, x := range states {
 		for _, j := range x.in {
-			at := s.Free[j]
-			written := make([][]int64, len(z)) // z^{-i,x0^i}
-			for b := range z {
-				written[b] = slices.Clone(z[b])
-				written[b][at] = s.X0[at]
-			}
-			if err := mean(&t.EMP, p.GM.Score, written, x.x, probability, at); err != nil {
-				return t, err
+			out[b].ED += s.truth(x.lp, j)
+		}
+		if p.GM.Self { // G_M^i(z^{-i,x0^i}, x) = D^i(x0^i | x)
+			out[b].EMP = out[b].ED
+		}
+		if p.GU.Self {
+			for _, j := range x.off {
+				out[b].EUP += s.truth(x.lp, j)
 			}
 		}
 	}
-	if p.GU.Score != nil && len(x.off) > 0 {
-		at := make([]int, len(x.off))
-		for k, j := range x.off {
-			at[k] = s.Free[j]
-		}
-		if err := mean(&t.EUP, p.GU.Score, z, x.x, probability, at...); err != nil {
-			return t, err
+	if p.GU.Score != nil {
+		err := score(p.GU.Score, states, z, func(c int) []int { return s.at(states[z[c].state].off) }, func(c int, g float64) { out[z[c].state].EUP += g })
+		if err != nil {
+			return nil, err
 		}
 	}
-	return t, nil
+	if p.GM.Score == nil {
+		return out, nil
+	}
+	var written []candidate // z^{-i,x0^i}
+	var place []int         // i
+	for _, c := range z {
+		for _, i := range s.at(states[c.state].in) {
+			one := candidate{c.state, slices.Clone(c.z), c.p}
+			one.z[i] = s.X0[i]
+			written, place = append(written, one), append(place, i)
+		}
+	}
+	return out, score(p.GM.Score, states, written, func(c int) []int { return place[c : c+1] }, func(c int, g float64) { out[written[c].state].EMP += g })
 }
 
-// mean adds the mean over candidates of the scores at some positions.
-func mean(to *float64, score Scorer, z [][]int64, x []int64, probability []float64, at ...int) error {
-	g, err := score(z, slices.Repeat([][]int64{x}, len(z)))
+// at are the positions in the sequence of free positions j.
+func (s *Sequence) at(j []int) []int {
+	out := make([]int, len(j))
+	for k := range j {
+		out[k] = s.Free[j[k]]
+	}
+	return out
+}
+
+// score asks for the scores of candidates and gives p log G at the positions that each one has to add.
+func score(g Scorer, states []p2State, z []candidate, at func(c int) []int, add func(c int, g float64)) error {
+	var asked []int
+	var zs, xs [][]int64
+	for c := range z {
+		if len(at(c)) > 0 && z[c].p > 0 {
+			asked, zs, xs = append(asked, c), append(zs, z[c].z), append(xs, states[z[c].state].x)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	scores, err := g(zs, xs)
 	if err != nil {
 		return err
 	}
-	if len(g) != len(z) {
+	if len(scores) != len(asked) {
 		return errors.New("planner: scores of another number of candidates; expected one row each")
 	}
-	for b := range z {
-		for _, i := range at {
-			if math.IsNaN(g[b][i]) || g[b][i] > 1e-6 { // above 0 by rounding alone
-				return fmt.Errorf("planner: log G is %v at position %d; expected a log-probability, at most 0", g[b][i], i)
+	for k, c := range asked {
+		for _, i := range at(c) {
+			x := scores[k][i]
+			if math.IsNaN(x) || x > 1e-6 { // above 0 by rounding alone
+				return fmt.Errorf("planner: log G is %v at position %d; expected a log-probability, at most 0", x, i)
 			}
-			if probability[b] > 0 {
-				*to += probability[b] * g[b][i]
-			}
+			add(c, z[c].p*x)
 		}
 	}
 	return nil

@@ -23,8 +23,10 @@ func newEval() *cobra.Command {
   mdmhost eval --model runs/books/model --config runs/books/config.yaml --format json
   mdmhost eval --model sudoku --config train-sudoku --valid sudoku_valid.csv.gz --rows 200 --accuracy --planner eb
   mdmhost eval --model ./tiny --valid rows.csv --set data.column=text --set data.layout=padded --exact --timesteps 8
-  mdmhost eval --model molecule --valid moses_test.csv.gz --rows 200 --bound p2 --draws 8
-  mdmhost eval --model molecule --valid moses_test.csv.gz --rows 50 --bound pelbo --planner soft_greedy --set planner.tau=0.5`,
+  mdmhost eval --model sudoku --config train-sudoku --valid sudoku_test.csv.gz --rows 100 --bound p2 --draws 8
+  mdmhost eval --model sudoku --config train-sudoku --valid sudoku_test.csv.gz --rows 50 --bound pelbo --planner greedy
+  mdmhost eval --model molecule --valid moses_test.csv.gz --set data.column=SMILES --set data.layout=padded --rows 50 \
+    --bound p2 --set planner.network=rxnmapper-albert`,
 		Args: noArgs,
 	}
 	s := newSettings(c, "model", "valid=data.valid", "rows=train.eval_rows", "batch=train.batch", "trainer=trainer.name", "planner", "sampler", "steps", "temperature",
@@ -44,7 +46,7 @@ func newEval() *cobra.Command {
 		case o.Timesteps < 0:
 			return usagef("--timesteps: expected a whole number from 0, found %d", o.Timesteps)
 		case bound.name != "":
-			if err := bound.check(c, "trainer", "accuracy", "timesteps"); err != nil {
+			if err := bound.check(c, "trainer", "accuracy", "timesteps", "sampler", "steps", "temperature", "top-p", "top-k", "min-p"); err != nil {
 				return err
 			}
 		case o.Timesteps > 0 && !o.Exact:
