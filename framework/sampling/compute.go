@@ -42,7 +42,7 @@ func (m *Memory) Compute(logits []float32, v int, batch *Batch, head Head, out *
 	}
 	remembers := head.remembers()
 	if remembers {
-		if err := m.check(batch); err != nil {
+		if err := batch.CheckSlots(); err != nil {
 			return err
 		}
 	}

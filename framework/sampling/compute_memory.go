@@ -87,14 +87,14 @@ func (c *computer) kl(z []float32, lnZ float64, l int) float32 {
 // remembers tells whether the head needs a memory.
 func (h *Head) remembers() bool { return h.Needs.KLPrev || h.Edits.Credit.Alpha != 0 }
 
-// check holds the batch's slots against what a memory can be keyed by.
-func (m *Memory) check(batch *Batch) error {
-	if len(batch.Slots) != batch.B || len(batch.Fresh) != batch.B {
-		return fmt.Errorf("statistics: %d slots and %d fresh flags for %d rows; statistics with memory need one of each a row", len(batch.Slots), len(batch.Fresh), batch.B)
+// CheckSlots holds the batch against what a memory can be keyed by: a slot and a fresh flag a row, no slot twice.
+func (b *Batch) CheckSlots() error {
+	if len(b.Slots) != b.B || len(b.Fresh) != b.B {
+		return fmt.Errorf("statistics: %d slots and %d fresh flags for %d rows; statistics with memory need one of each a row", len(b.Slots), len(b.Fresh), b.B)
 	}
-	for b, s := range batch.Slots {
-		if s < 0 || slices.Contains(batch.Slots[:b], s) {
-			return fmt.Errorf("statistics: row %d lives in slot %d; statistics with memory need slots from 0 on, each named once", b, s)
+	for i, s := range b.Slots {
+		if s < 0 || slices.Contains(b.Slots[:i], s) {
+			return fmt.Errorf("statistics: row %d lives in slot %d; statistics with memory need slots from 0 on, each named once", i, s)
 		}
 	}
 	return nil

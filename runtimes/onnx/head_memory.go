@@ -1,11 +1,9 @@
 package onnx
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
-	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/runtimes/onnx/internal/capi"
 )
 
@@ -172,17 +170,4 @@ func (m *memory) learn(s *shape) {
 		}
 		clear(known[s.l:])
 	}
-}
-
-// checkSlots refuses rows that a memory cannot tell apart.
-func (h *head) checkSlots(b *sampling.Batch) error {
-	if !h.remembers() {
-		return nil
-	}
-	for i, s := range b.Slots {
-		if s < 0 || slices.Contains(b.Slots[:i], s) {
-			return fmt.Errorf("row %d lives in slot %d; statistics with memory need slots from 0 on, each named once", i, s)
-		}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/mdmhost/mdmhost/framework/graph"
@@ -118,6 +119,56 @@ func TestHeadsOverPasses(t *testing.T) {
 						})
 					}
 				}
+			}
+		}
+	}
+}
+
+// The kernel's other instruction sets, with more tokens than one block.
+func TestFusedMemoryEverywhere(t *testing.T) {
+	const v = 2000
+	for _, simd := range []string{"avx512", "avx2", "baseline"} {
+		t.Run(simd, func(t *testing.T) {
+			t.Setenv("MDMHOST_SIMD", simd)
+			rng := rand.New(rand.NewPCG(8, 2))
+			head := sampling.Head{Needs: allNeeds, Suppress: []int32{0, 4, 700}, Edits: everyEdit, Filter: true, Below: true}
+			head.Needs.Logits, head.Needs.KLPrev, head.Needs.LogpProposal = true, true, sampling.OnSampling
+			d := open(t, onnx.Model{Name: "embed", Data: embedModel(v, 8, v)}, onnx.Options{Threads: 2}, head)
+			var oracle sampling.Memory
+			for step := range script {
+				checkPass(t, d, &oracle, head, step, v, rng)
+			}
+		})
+	}
+}
+
+// What is remembered costs no allocation of its own once slots are as long as their rows.
+func TestMemoryAllocatesNothing(t *testing.T) {
+	for _, mode := range []string{onnx.HeadFused, onnx.HeadGraph, onnx.HeadGo} {
+		count := func(head sampling.Head) float64 {
+			d := open(t, onnx.Model{Name: "embed", Data: embedModel(20, 4, 30)}, onnx.Options{Threads: 1, Head: mode}, head)
+			batch := batchOf(t, d, 2, 4)
+			batch.Slots[0] = 1
+			runOf(t, d)
+			return testing.AllocsPerRun(20, func() { runOf(t, d) })
+		}
+		plain, more := sampling.Head{Needs: allNeeds}, sampling.Head{Needs: allNeeds, Edits: everyEdit}
+		more.Needs.KLPrev = true
+		if without, with := count(plain), count(more); with > without {
+			t.Errorf("head %s: %g allocations a run, %g without memory and edits", mode, with, without)
+		}
+	}
+}
+
+// Rows that a memory cannot tell apart are refused, and leave it as it was.
+func TestSlotsAreChecked(t *testing.T) {
+	for _, mode := range []string{onnx.HeadFused, onnx.HeadGraph, onnx.HeadGo} {
+		d := open(t, onnx.Model{Name: "embed", Data: embedModel(20, 4, 30)}, onnx.Options{Head: mode}, sampling.Head{Needs: sampling.Needs{KLPrev: true}})
+		for _, slots := range [][2]int32{{0, 0}, {-1, 0}} {
+			batch := batchOf(t, d, 2, 4)
+			copy(batch.Slots, slots[:])
+			if _, err := d.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "slot") {
+				t.Errorf("head %s, slots %v: error %v", mode, slots, err)
 			}
 		}
 	}

@@ -142,8 +142,10 @@ func (d *Denoiser) runBatch(ctx context.Context) (*sampling.Statistics, error) {
 		}
 		return nil, fmt.Errorf("model %s: Run before Batch", d.model.Name)
 	}
-	if err := d.head.checkSlots(&s.batch); err != nil {
-		return nil, fmt.Errorf("model %s: %w", d.model.Name, err)
+	if d.head.remembers() {
+		if err := s.batch.CheckSlots(); err != nil {
+			return nil, fmt.Errorf("model %s: %w", d.model.Name, err)
+		}
 	}
 	for _, feed := range s.feeds {
 		feed()
