@@ -30,10 +30,12 @@ type Look struct {
 func (t *Trace) Overview(look Look) string {
 	var b strings.Builder
 	b.WriteString(t.head(look))
-	for _, s := range t.Summarise().Rows {
+	rows := t.Summarise().Rows
+	revised := slices.ContainsFunc(rows, func(s RowSummary) bool { return s.Revised > 0 })
+	for _, s := range rows {
 		line := fmt.Sprintf("row %-4d %-10s NFE %-4d steps %-4d", s.Row, s.Finish, s.NFE, s.Steps)
-		if s.Revised > 0 {
-			line += fmt.Sprintf("masked again %-3d ", s.Revised)
+		if revised {
+			line += fmt.Sprintf(" masked again %-3d", s.Revised)
 		}
 		line += " " + s.Text
 		if s.Error != "" {
