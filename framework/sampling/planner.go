@@ -106,7 +106,8 @@ type Advance struct {
 	// are weighed side by side; the step has the rows in the order given, in several passes where the batch is too large.
 	// Such a Denoise is for reading alone: the Plan or Apply that follows belongs to the Denoise before it. A row whose
 	// logits cannot be used in a trial is left out of the step, and ends with the Apply that follows. Every trial counts as
-	// one forward pass of its row; it has the row's own noise, and statistics with memory (kl_prev) begin anew.
+	// one forward pass of its row, whose bound (max_nfe) is looked at between steps; it has the row's own noise, and
+	// statistics with memory (kl_prev, CreditDecoding's) begin anew in it.
 	Trial []Write
 }
 

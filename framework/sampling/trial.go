@@ -73,7 +73,8 @@ func (l *Loop) tryPass(ctx context.Context, used []*canvas, rows []Advance, more
 	err := l.denoise(ctx, t.rows, &l.SamplerNeeds)
 	for i, a := range rows {
 		tried, row := t.slots[len(used)+i], used[a.Slot]
-		if row.nfe += tried.nfe; tried.err != nil {
+		row.nfe, row.partial = row.nfe+tried.nfe, row.partial+tried.partial
+		if tried.err != nil {
 			row.tried = tried.err
 		}
 	}
@@ -94,10 +95,13 @@ func (l *Loop) tryPass(ctx context.Context, used []*canvas, rows []Advance, more
 // with returns the canvas with tokens written beside its own. It takes part in a pass even where no mask is left.
 func (c *canvas) with(trial []Write) *canvas {
 	out := *c
-	out.tokens, out.flags, out.goesOn, out.nfe = slices.Clone(c.tokens), slices.Clone(c.flags), true, 0
+	out.tokens, out.flags, out.goesOn, out.nfe, out.partial = slices.Clone(c.tokens), slices.Clone(c.flags), true, 0, 0
 	for _, w := range trial {
 		if out.flags[w.Position]&Masked != 0 {
 			out.masked--
+			if int(w.Position) >= c.hi {
+				out.behind--
+			}
 		}
 		out.tokens[w.Position], out.flags[w.Position] = w.Token, 0
 	}

@@ -68,7 +68,14 @@ func TestTrialsAreRowsOfTheirOwn(t *testing.T) {
 	canvases := [][]int32{{3, 4, 4, 1}, {0, 4, 1, 1}, {3, 3, 3, 1}, {4, 4, 4, 1}, {4, 0, 4, 1}}
 	for _, most := range []int{0, 2, 5} {
 		var widths []int
-		d := &goDenoiser{v: 5, logits: hashLogits(5), seen: func(b *sampling.Batch) { widths = append(widths, b.B) }}
+		d := &goDenoiser{v: 5, logits: hashLogits(5), seen: func(b *sampling.Batch) {
+			for i, slot := range b.Slots { // statistics with memory: the rows' own is not touched
+				if trial := len(widths) > 0; b.Fresh[i] != 1 || (slot >= 2) != trial || slices.Contains(b.Slots[:i], slot) {
+					t.Errorf("pass %d: slots %v, fresh %v", len(widths), b.Slots, b.Fresh)
+				}
+			}
+			widths = append(widths, b.B)
+		}}
 		loop, before, out := trying(t, d, tryNeeds, most)
 		base := copied(before)
 		for range 2 { // the second looks the same
