@@ -163,6 +163,22 @@ func (h *Host) settle(needs ...sampling.Needs) error {
 		Hint:    "leave it out, or choose a planner that does, such as p2 with planner.unmask_score bert or trained"}
 }
 
+// Fits refuses rows that are longer than the planner's network can read, before anything is sampled.
+func (h *Host) Fits(rows []sampling.Request) error {
+	if h.network == nil || h.network.model.MaxLength == 0 {
+		return nil
+	}
+	most := h.network.model.MaxLength
+	for _, r := range rows {
+		if len(r.Tokens) > most {
+			return &sampling.Error{Code: sampling.InvalidConfig, Object: fmt.Sprintf("planner.network (%s)", h.cfg.Origin("planner.network")),
+				Problem: fmt.Sprintf("model %s reads rows of at most %d positions, special tokens included, and row %d has %d", h.network.model.Name, most, r.Index, len(r.Tokens)),
+				Hint:    "use a smaller --length or shorter inputs, or name another network"}
+		}
+	}
+	return nil
+}
+
 // scorer is the network as the step loop takes it.
 func (h *Host) scorer() sampling.Scorer {
 	if h.network == nil {

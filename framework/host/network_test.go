@@ -203,6 +203,13 @@ func TestRefusedNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rows := []sampling.Request{{Tokens: make([]int32, 12)}, {Index: 1, Tokens: make([]int32, 13)}}
+	if err = h.Fits(rows[:1]); err != nil {
+		t.Error(err)
+	}
+	if err = h.Fits(rows); err == nil || !matches(t, `at most 12 positions, special tokens included, and row 1 has 13; use a smaller --length`, err.Error()) {
+		t.Errorf("a row that is too long: %v", err)
+	}
 	if _, err = h.network.Score(t.Context(), pass("abcdabcdabcda")); err == nil || !matches(t, "row of 13 positions, expected at most 12", err.Error()) {
 		t.Errorf("a row that is too long: %v", err)
 	}

@@ -45,6 +45,9 @@ type job struct {
 // written.
 func Run(ctx context.Context, h *host.Host, rows []sampling.Request, notes []string, s Streams) (err error) {
 	j := &job{host: h, cfg: h.Config(), rows: rows, notes: notes, finishes: map[sampling.Finish]int{}, lost: map[sampling.Finish][]string{}}
+	if err := h.Fits(rows); err != nil {
+		return err
+	}
 	if err := j.identify(); err != nil {
 		return err
 	}
