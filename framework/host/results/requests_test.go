@@ -83,3 +83,23 @@ func TestRequestsOfNothing(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A stop rule cuts rows behind it, so text that was given there is refused; the template's own end is not text.
+func TestStopRulesWantNothingBehindTheBlanks(t *testing.T) {
+	m, err := model.Open("rxnmapper-albert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := []results.Question{{Kind: results.Prompt, Text: "CC", Place: "a"}, {Kind: results.Infill, Text: "C[MASK]C", Place: "b"}, {Kind: results.Infill, Text: "C[MASK]", Place: "c"},
+		{Kind: results.Tokens, Tokens: []int32{14, 14, 16, 14}, Place: "d"}, {Kind: results.Tokens, Tokens: []int32{16, 13}, Place: "e"}}
+	for _, rule := range []config.Assignment{{Key: "sampling.stop", Value: "O"}, {Key: "sampling.eos_early_stop", Value: "true"}} {
+		_, _, err := results.Requests(m, load(t, config.Assignment{Key: "length", Value: "3"}, rule), asked)
+		var bad *results.InputError
+		if !errors.As(err, &bad) || len(bad.Problems) != 2 || !strings.HasPrefix(bad.Problems[0], "b: position 3 is given, and a stop rule may cut it off") || !strings.HasPrefix(bad.Problems[1], "d: position 2 ") {
+			t.Errorf("%s: %v", rule.Key, err)
+		}
+	}
+	if _, _, err := results.Requests(m, load(t, config.Assignment{Key: "length", Value: "3"}), asked); err != nil {
+		t.Error(err)
+	}
+}

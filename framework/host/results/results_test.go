@@ -344,3 +344,25 @@ func TestTextLeavesOutRowsWithoutAnswer(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What not every run counts stands behind the rest, and comes back when the run is resumed.
+func TestCountsOfFrames(t *testing.T) {
+	until := 0
+	r := NewRow(sampling.Result{Tokens: []int32{1}, NFE: 9, Partial: 4, Steps: 9, Finish: sampling.FinishStop}, 7, "a")
+	r.NFEUntil = &until
+	text, err := r.render(JSONL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"index":0,"seed":7,"text":"a","tokens":[1],"length":1,"nfe":9,"steps":9,"finish":"stop","ms":0,"nfe_until":0,"nfe_partial":4}` + "\n"
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Error(diff)
+	}
+	var back Row
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r, back); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -169,3 +169,15 @@ seed      7
 		t.Error(diff)
 	}
 }
+
+// Both counts of rows that are completed before they are cut, and passes over windows alone where there are any.
+func TestSummaryOfFrames(t *testing.T) {
+	s := Summary{Accounts: sampling.Accounts{Tokens: 100, Passes: 20, Partial: 15, RowPasses: 50, Until: 18}, Finishes: map[sampling.Finish]int{sampling.FinishStop: 4}, Until: true}
+	var b strings.Builder
+	if err := s.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "NFE 50 (12.5 a row, 4.5 until the stop rule) in 20 forward passes (15 partial), "; !strings.Contains(b.String(), want) {
+		t.Errorf("expected %q in\n%s", want, b.String())
+	}
+}
