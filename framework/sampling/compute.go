@@ -16,8 +16,9 @@ import (
 //
 //	ln Z = m + log1p(S),    H = log1p(S) + sum_v e_v (m - z_v) / (1 + S),
 //
-// which needs no cancellation (methods/eb_sampler.md, section 5). Suppressed tokens count as -Inf before everything else. Where
-// the proposal is a fault, the other statistics of the position are NaN and its candidates -1.
+// which needs no cancellation (methods/eb_sampler.md, section 5). The logits are edited first ([Edits]), and suppressed tokens
+// count as -Inf before everything else. Where the proposal is a fault, the other statistics of the position are NaN and its
+// candidates -1.
 func Compute(logits []float32, v int, batch *Batch, head Head, out *Statistics) error {
 	first := *batch
 	if head.remembers() {

@@ -53,7 +53,7 @@ func (e *Edits) None() bool {
 type Params struct {
 	Temperature float32 // 0 = argmax
 	TopK        int32   // 0 = off; ties at the k-th value are all kept
-	TopP        float32 // 1 = off; the token that crosses p stays
+	TopP        float32 // 1 = off; the token that crosses p stays, unless Head.Below
 	MinP        float32 // 0 = off
 }
 

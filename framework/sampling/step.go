@@ -52,7 +52,7 @@ type Row struct {
 	TopLogp  []float32 // [n, K]
 	VocabDot []float32 // [C, n]
 	V        int       // tokens of the vocabulary, when Logits are there
-	Logits   []float32 // [n, V] before suppression
+	Logits   []float32 // [n, V] before edits and suppression
 }
 
 // Step is one planning call: every row of the batch that took part in the forward pass.
