@@ -50,6 +50,9 @@ func checkPass(t *testing.T, d *onnx.Denoiser, oracle *sampling.Memory, head sam
 			batch.Attention[i], batch.Active[i] = 0, 0
 		}
 	}
+	for i := range batch.Unconditional {
+		batch.Unconditional[i] = int64(rng.IntN(v))
+	}
 	for i := range batch.Params {
 		batch.Params[i] = sampling.Params{Temperature: []float32{0, 0.7, 1}[rng.IntN(3)], TopP: 1}
 		if head.Filter {
@@ -92,13 +95,13 @@ var everyEdit = sampling.Edits{Bias: []sampling.Bias{{Token: 3, Value: -2}, {Tok
 func TestHeadsOverPasses(t *testing.T) {
 	fixed := func(m *graph.Model) {
 		for _, x := range append(m.Graph.Inputs, m.Graph.Outputs...) {
-			x.Shape = append([]graph.Dim{graph.Known(4), graph.Known(12)}, x.Shape[2:]...)
+			x.Shape = append([]graph.Dim{graph.Known(8), graph.Known(12)}, x.Shape[2:]...)
 		}
-		m.Graph.Inputs = append(m.Graph.Inputs, tensor("attention_mask", graph.Int64, graph.Known(4), graph.Known(12)))
+		m.Graph.Inputs = append(m.Graph.Inputs, tensor("attention_mask", graph.Int64, graph.Known(8), graph.Known(12)))
 	}
 	for name, edits := range map[string]sampling.Edits{
 		"none": {}, "bias": {Bias: everyEdit.Bias}, "repetition": {Repetition: 1.3}, "less than one": {Repetition: 0.8}, "left": {Left: 2},
-		"credit": {Credit: everyEdit.Credit}, "all": everyEdit,
+		"credit": {Credit: everyEdit.Credit}, "all": everyEdit, "all, guided": everyEdit,
 	} {
 		for _, mode := range []string{onnx.HeadFused, onnx.HeadGraph, onnx.HeadGo} {
 			for _, v := range []int{7, 591} {
@@ -108,6 +111,9 @@ func TestHeadsOverPasses(t *testing.T) {
 							rng := rand.New(rand.NewPCG(uint64(v), 2))
 							head := sampling.Head{Needs: allNeeds, Suppress: []int32{0, 4}, Edits: edits, Filter: kl, Below: kl}
 							head.Needs.Logits, head.Needs.KLPrev = true, kl
+							if name == "all, guided" {
+								head.Guidance = 0.5
+							}
 							if kl {
 								head.Needs.LogpProposal = sampling.OnSampling
 							}
