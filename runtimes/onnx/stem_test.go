@@ -206,3 +206,45 @@ func TestGuidanceHalvesTheBatch(t *testing.T) {
 		t.Errorf("a batch of 3 rows: %v", err)
 	}
 }
+
+// Statistics with memory and edits of the logits come behind guidance, the same in all heads, pass after pass.
+func TestGuidanceBeforeMemoryAndEdits(t *testing.T) {
+	g := readStem(t)
+	head := sampling.Head{Needs: sampling.Needs{P1: true, KLPrev: true, LogpCurrent: true, TopK: 2}, Suppress: []int32{int32(g.Mask)}, Guidance: 0.75,
+		Edits: sampling.Edits{Bias: []sampling.Bias{{Token: 2, Value: 1.5}}, Repetition: 1.3, Credit: sampling.Credit{Alpha: 0.7, Gamma: 0.2, Beta: 0.8}}}
+	fixed := g.model(as(graph.Float32, graph.Int64, graph.Known(7), graph.Known(8)))
+	var want []string
+	for name, data := range map[string][]byte{"free": g.model(as(graph.Float32, graph.Int64)), "fixed": fixed} {
+		for _, mode := range []string{onnx.HeadGo, onnx.HeadFused, onnx.HeadGraph} {
+			d := open(t, onnx.Model{Name: name, Data: data, V: g.V, MaskID: int32(g.Mask)}, onnx.Options{Head: mode, Threads: 1}, head)
+			for pass := range 3 {
+				b := batchOf(t, d, g.Rows, g.Length)
+				for i := range g.Rows {
+					b.Slots[i], b.Fresh[i] = int32(2-i), 0
+					if pass == 0 {
+						b.Fresh[i] = 1
+					}
+				}
+				copy(b.Tokens, g.Tokens)
+				copy(b.Unconditional, g.Without)
+				b.Tokens[pass], b.Tokens[7] = 1, int64(pass)
+				st := runOf(t, d)
+				got := fmt.Sprint(st.Proposal, st.TopIDs)
+				for _, s := range [][]float32{st.P1, st.KLPrev, st.LogpCurrent} {
+					for _, x := range s {
+						got += fmt.Sprintf(" %.4f", x+1e-9)
+					}
+				}
+				if len(want) == pass {
+					want = append(want, got)
+				}
+				if got != want[pass] {
+					t.Errorf("%s/%s, pass %d:\n%s\nwant\n%s", name, mode, pass, got, want[pass])
+				}
+			}
+		}
+	}
+	if want[0] == want[1] || want[1] == want[2] {
+		t.Error("the passes do not differ, so that nothing was tested")
+	}
+}
