@@ -29,7 +29,7 @@ func row(n int, rng *rand.Rand) sampling.Row {
 	r := try.Row(tokens, 1, n)
 	r.T, r.S, r.AlphaT, r.AlphaS = 0.5, 0.25, 0.5, 0.75
 	r.Uniform, r.Gumbel, r.Proposal = make([]float64, n), make([]float64, n), make([]int32, n)
-	for _, s := range []*[]float32{&r.P1, &r.P2, &r.Entropy, &r.LogpProposal, &r.LogpCurrent} {
+	for _, s := range []*[]float32{&r.P1, &r.P2, &r.Entropy, &r.LogpProposal, &r.LogpCurrent, &r.KLPrev, &r.LogpLeaveOneOut} {
 		*s = make([]float32, n)
 		for i := range *s {
 			(*s)[i] = rng.Float32()
@@ -39,7 +39,7 @@ func row(n int, rng *rand.Rand) sampling.Row {
 	for i := range n {
 		r.P2[i] *= r.P1[i]
 		r.Gumbel[i] = -math.Log(-math.Log(rng.Float64()))
-		r.LogpProposal[i], r.LogpCurrent[i] = -r.LogpProposal[i], -r.LogpCurrent[i]
+		r.LogpProposal[i], r.LogpCurrent[i], r.LogpLeaveOneOut[i] = -r.LogpProposal[i], -r.LogpCurrent[i], -r.LogpLeaveOneOut[i]
 		r.TopIDs = append(r.TopIDs, int32(rng.IntN(3)))
 	}
 	r.K = 1
