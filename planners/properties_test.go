@@ -22,6 +22,9 @@ type world struct {
 	temperature float32
 	topP        float32
 	grid        string
+	blocks      sampling.Blocks
+	maxNFE      int
+	holdBack    []int32
 	requests    []sampling.Request
 }
 
@@ -57,6 +60,11 @@ func drawWorld(rt *rapid.T) world {
 	w := world{v: rapid.IntRange(2, 6).Draw(rt, "tokens"), seed: rapid.Uint64().Draw(rt, "seed"),
 		temperature: rapid.SampledFrom([]float32{0, 1, 5}).Draw(rt, "temperature"), topP: rapid.SampledFrom([]float32{1, 0.8}).Draw(rt, "top_p"),
 		grid: rapid.SampledFrom([]string{"linear", "cosine", "mdlm", "dream"}).Draw(rt, "grid")}
+	if rapid.Bool().Draw(rt, "framed") {
+		w.blocks = sampling.Blocks{Length: rapid.IntRange(0, 6).Draw(rt, "block"), Absolute: rapid.Bool().Draw(rt, "absolute")}
+		w.maxNFE = rapid.SampledFrom([]int{0, 0, 0, 1, 4}).Draw(rt, "max_nfe")
+		w.holdBack = rapid.SampledFrom([][]int32{nil, {0}, {0, 1}}).Draw(rt, "hold back")
+	}
 	for i := range rapid.IntRange(1, 4).Draw(rt, "rows") {
 		n := rapid.SampledFrom([]int{1, 2, 5, 9, 14}).Draw(rt, "length")
 		kind := rapid.SampledFrom([]string{"blank", "mixed", "mixed", "all fixed", "nothing masked"}).Draw(rt, "row")
@@ -78,7 +86,8 @@ func drawWorld(rt *rapid.T) world {
 // run samples the requests in batches of the given size.
 func (w world) run(t *rapid.T, name string, options []byte, batch int, requests []sampling.Request) map[int64]sampling.Result {
 	return try.Run{Planner: planners.All()[name], Options: string(options), SamplerOptions: `{"grid":"` + w.grid + `"}`,
-		Model: try.Denoiser{V: w.v + 1, Logits: w.logits}, Seed: w.seed, Batch: batch, Requests: requests}.Do(t)
+		Model: try.Denoiser{V: w.v + 1, Logits: w.logits}, Seed: w.seed, Batch: batch, Requests: requests,
+		Frame: func(c *sampling.LoopConfig) { c.Blocks, c.MaxNFE, c.HoldBack = w.blocks, w.maxNFE, w.holdBack }}.Do(t)
 }
 
 // drawOptions draws options from the planner's own schema. Where the planner refuses the combination it gets another, and
@@ -193,13 +202,44 @@ func check(rt *rapid.T, w world, d sampling.Description, r sampling.Request, got
 	if steps == 0 {
 		steps = blanks
 	}
+	steps = max(steps, checkBlocks(rt, w, r, got)) // each has one at least
 	if got.NFE > steps || got.Steps > steps || blanks == 0 && got.NFE != 0 || blanks > 0 && got.NFE == 0 {
 		rt.Fatalf("%d forwards and %d steps for %d blanks in at most %d steps", got.NFE, got.Steps, blanks, steps)
 	}
 	if d.Adaptive && !d.CanRemask && got.NFE > blanks {
 		rt.Fatalf("%d forwards for %d blanks: an adaptive planner opens something in each", got.NFE, blanks)
 	}
-	if got.Finish != sampling.FinishComplete && (got.Finish != sampling.FinishSteps || !d.Adaptive) {
-		rt.Fatalf("the row ended as %q", got.Finish)
+	bounded := w.maxNFE > 0 && got.NFE == w.maxNFE
+	if got.Finish != sampling.FinishComplete && (got.Finish != sampling.FinishSteps || !d.Adaptive && !bounded) || w.maxNFE > 0 && got.NFE > w.maxNFE {
+		rt.Fatalf("the row ended as %q after %d of at most %d forwards", got.Finish, got.NFE, w.maxNFE)
 	}
+}
+
+// checkBlocks holds the order of the blocks against the result: nothing opens in one after something did in the next. It
+// returns the number of blocks that had blanks.
+func checkBlocks(rt *rapid.T, w world, r sampling.Request, got sampling.Result) (count int) {
+	size, first := w.blocks.Length, slices.Index(r.Fixed, false)
+	if size == 0 {
+		size = len(r.Tokens)
+	} else if w.blocks.Absolute {
+		first = 0
+	}
+	last := int32(-1) // step of the blocks before
+	for lo := max(first, 0); lo < len(r.Tokens); lo += size {
+		least, most, blank := int32(math.MaxInt32), last, false
+		for i := lo; i < min(lo+size, len(r.Tokens)); i++ {
+			blank = blank || r.Tokens[i] == int32(w.v)
+			if step := got.StepMap[i]; step >= 0 {
+				least, most = min(least, step), max(most, step)
+			}
+		}
+		if blank {
+			count++
+		}
+		if least < last || least == last && (w.maxNFE == 0 || got.NFE < w.maxNFE) {
+			rt.Fatalf("a position of the block from %d on opened in step %d, one of those before in step %d: step map %v", lo, least, last, got.StepMap)
+		}
+		last = most
+	}
+	return count
 }

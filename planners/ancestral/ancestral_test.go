@@ -91,3 +91,30 @@ func TestNoiseRemoval(t *testing.T) {
 		t.Errorf("needs %s, want uniform alone where nothing asks for the argmax", got)
 	}
 }
+
+// A step that opens nothing runs no forward pass: as many passes as there are rows on the way, one before each step that
+// opens something, however many steps there are.
+func TestPassesOfManySteps(t *testing.T) {
+	const l, steps = 5, 400
+	j := try.NewJoint(l, 2, 0, 5)
+	var requests []sampling.Request
+	for i := range 200 {
+		requests = append(requests, sampling.Request{Index: int64(i), Tokens: slices.Repeat([]int32{2}, l), Steps: steps, Params: sampling.Params{Temperature: 1, TopP: 1}})
+	}
+	var first map[int64]sampling.Result
+	for _, batch := range []int{1, 7, 64} {
+		results := try.Run{Planner: ancestral.New, Options: `{"noise_removal":"argmax"}`, SamplerOptions: `{"grid":"mdlm"}`, Model: try.Denoiser{V: 3, Logits: j.Logits},
+			Seed: 12, Batch: batch, Requests: requests}.Do(t)
+		for i, r := range results {
+			if opening := slices.Compact(slices.Sorted(slices.Values(r.StepMap))); r.NFE != len(opening) {
+				t.Fatalf("batch %d, row %d: %d passes, positions opened in steps %v", batch, i, r.NFE, opening)
+			}
+			if first != nil && (r.NFE != first[i].NFE || !slices.Equal(r.Tokens, first[i].Tokens) || !slices.Equal(r.StepMap, first[i].StepMap)) {
+				t.Fatalf("batch %d, row %d: %+v, alone %+v", batch, i, r, first[i])
+			}
+		}
+		if first == nil {
+			first = results
+		}
+	}
+}

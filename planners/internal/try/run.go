@@ -24,7 +24,8 @@ type Run struct {
 	Model          Denoiser                // its last token is the mask
 	Seed           uint64
 	Batch          int
-	Requests       []sampling.Request // all of one temperature
+	Requests       []sampling.Request         // all of one temperature
+	Frame          func(*sampling.LoopConfig) // nil: no blocks, no bounds
 }
 
 // Do samples the requests and returns the results by index.
@@ -66,7 +67,7 @@ func (r Run) Do(t TB) map[int64]sampling.Result {
 		t.Fatal(err)
 	}
 	out, next := map[int64]sampling.Result{}, 0
-	loop, err := sampling.NewLoop(sampling.LoopConfig{
+	config := sampling.LoopConfig{
 		Denoiser: &model, Planner: planner, PlannerName: d.Name, SamplerName: "masked", CanRemask: d.CanRemask, PlannerNeeds: needs, SamplerNeeds: driving, Seed: r.Seed,
 		MaskID: mask, V: int(mask), Rows: max(r.Batch, 1), RunID: about.ID,
 		Next: func() (sampling.Request, bool) {
@@ -77,7 +78,11 @@ func (r Run) Do(t TB) map[int64]sampling.Result {
 			return r.Requests[next-1], true
 		},
 		Sink: func(r sampling.Result) error { out[r.Index] = r; return nil },
-	})
+	}
+	if r.Frame != nil {
+		r.Frame(&config)
+	}
+	loop, err := sampling.NewLoop(config)
 	if err != nil {
 		t.Fatal(err)
 	}
