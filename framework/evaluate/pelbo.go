@@ -3,6 +3,7 @@ package evaluate
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/diffusion"
 )
@@ -12,9 +13,11 @@ import (
 //
 // Step returns what the bound needs at one state: G(x0, x)_i; log F(x, x0^i, i), F being the chance over z that i is chosen when its
 // proposal is the true token; and a lower bound of log F, that of a corollary. lp [n][V] are the denoiser's log-probabilities at
-// the n masked positions in ascending order, y [n] the true tokens.
+// the n masked positions in ascending order, y [n] the true tokens. Both logs are read where G is above 0. LogF is log F at every
+// position, wherever the reference chain goes.
 type Order interface {
 	Step(lp [][]float64, y []int64) (g, logF, low []float64)
+	LogF(lp [][]float64, y []int64) []float64
 }
 
 // UniformOrder chooses any masked position: the plain sampler. G does not read z, so that F = G, E2 = 0 and E1 = E_unif.
@@ -27,6 +30,12 @@ func (UniformOrder) Step(lp [][]float64, _ []int64) (g, logF, low []float64) {
 		g, logF = append(g, 1/n), append(logF, math.Log(1/n))
 	}
 	return g, logF, logF
+}
+
+// LogF implements [Order].
+func (o UniformOrder) LogF(lp [][]float64, y []int64) []float64 {
+	_, logF, _ := o.Step(lp, y)
+	return logF
 }
 
 // GreedyOrder writes the proposal that the denoiser finds most probable, at the lowest position on ties. The other proposals are
@@ -44,14 +53,32 @@ func (GreedyOrder) Step(lp [][]float64, y []int64) (g, logF, low []float64) {
 			top = i
 		}
 	}
-	g[top] = 1
+	g[top], logF[top] = 1, wins(lp, y, top)
 	for j := range lp {
 		if j != top {
-			logF[top] += loses(lp[j], lp[top][y[top]], j > top)
 			low[top] += lp[j][y[j]]
 		}
 	}
-	return g, logF, low // log F is read where G > 0
+	return g, logF, low
+}
+
+// LogF implements [Order].
+func (GreedyOrder) LogF(lp [][]float64, y []int64) []float64 {
+	out := make([]float64, len(lp))
+	for i := range lp {
+		out[i] = wins(lp, y, i)
+	}
+	return out
+}
+
+// wins is the log of the chance that every other proposal loses against the true token at i.
+func wins(lp [][]float64, y []int64, i int) (sum float64) {
+	for j := range lp {
+		if j != i {
+			sum += loses(lp[j], lp[i][y[i]], j > i)
+		}
+	}
+	return sum
 }
 
 // loses is the log of the chance that a proposal drawn from lp [V] scores below the winner's score, or as high where it loses ties.
@@ -158,13 +185,54 @@ func (p *PELBO) Exact(s *Sequence) (PELBOTerms, error) {
 		}
 		return one[0], nil
 	}
-	if L > MaxExact {
-		return out, fmt.Errorf("exact enumeration: %d free positions: expected at most %d, since every subset of masks is a call; estimate the bound instead", L, MaxExact)
-	}
-	r := make([]float64, 1<<L) // r_k^G of the sets of masked positions, which lose one position a step
+	r := make([]float64, 1<<min(L, MaxExact+1)) // r_k^G of the sets of masked positions, which lose one position a step
 	r[len(r)-1] = 1
-	for M := len(r) - 1; M > 0; M-- {
-		if r[M] == 0 {
+	err := p.descend(s, func(M int) bool { return r[M] > 0 }, func(M int, in []int, lp [][]float64, y []int64) {
+		for i, g := range out.step(r[M], lp, y, p.Order) {
+			r[M&^(1<<in[i])] += r[M] * g
+		}
+	})
+	return out, err
+}
+
+// LogLikelihood is log p^G(x0) of the sampler itself, which writes proposals that happen to be true, in any order:
+//
+//	p^G(x_k+1) = sum over the last written i of p^G(x_k) D^i(x0^i | x_k) F(x_k, x0^i, i)
+//
+// by enumeration of every subset of at most [MaxExact] positions. It is at least E1 + E2.
+func (p *PELBO) LogLikelihood(s *Sequence) (float64, error) {
+	if err := s.check(); err != nil {
+		return 0, err
+	}
+	logp := slices.Repeat([]float64{math.Inf(-1)}, 1<<min(len(s.Free), MaxExact+1)) // of the sets of masked positions
+	logp[len(logp)-1] = 0
+	err := p.descend(s, func(M int) bool { return !math.IsInf(logp[M], -1) }, func(M int, in []int, lp [][]float64, y []int64) {
+		for i, f := range p.Order.LogF(lp, y) {
+			to := &logp[M&^(1<<in[i])]
+			*to = addLogs(*to, logp[M]+lp[i][y[i]]+f)
+		}
+	})
+	return logp[0], err
+}
+
+// addLogs is log(exp(a) + exp(b)).
+func addLogs(a, b float64) float64 {
+	a, b = max(a, b), min(a, b)
+	if math.IsInf(b, -1) {
+		return a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}
+
+// descend visits the nonempty sets M of masked positions that reached says are wanted, larger numbers first, so that every set comes after
+// those that it is a part of.
+func (p *PELBO) descend(s *Sequence, reached func(M int) bool, visit func(M int, in []int, lp [][]float64, y []int64)) error {
+	L := len(s.Free)
+	if L > MaxExact {
+		return fmt.Errorf("exact enumeration: %d free positions: expected at most %d, since every subset of masks is a call; estimate the bound instead", L, MaxExact)
+	}
+	for M := 1<<L - 1; M > 0; M-- {
+		if !reached(M) {
 			continue
 		}
 		masked := make([]bool, L)
@@ -173,15 +241,13 @@ func (p *PELBO) Exact(s *Sequence) (PELBOTerms, error) {
 		}
 		lp, err := s.ask(p.Denoiser, [][]int64{s.state(masked)})
 		if err != nil {
-			return out, err
+			return err
 		}
 		in := places(masked, true)
 		rows, y := s.rows(lp[0], in)
-		for i, g := range out.step(r[M], rows, y, p.Order) {
-			r[M&^(1<<in[i])] += r[M] * g
-		}
+		visit(M, in, rows, y)
 	}
-	return out, nil
+	return nil
 }
 
 // rows are the rows of lp [L][V] at some free positions, and the true tokens there.

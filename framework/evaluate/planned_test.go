@@ -219,6 +219,11 @@ func TestPELBOAgainstReference(t *testing.T) {
 				for k, g := range []float64{got.E1, got.E2, got.Corollary} {
 					within(t, g, want[k], 1e-9, "%d letters of %d, %v, %s: term %d", w.L, w.V, row.X, name, k)
 				}
+				law, err := p.LogLikelihood(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				within(t, law, want[3], 1e-9, "%v, %s: log p^G", row.X, name)
 				if got.Corollary > got.Total()+1e-9 || got.Total() > want[3]+1e-9 {
 					t.Errorf("%v, %s: corollary %v, E1 + E2 = %v, log p = %v: expected ascending", row.X, name, got.Corollary, got.Total(), want[3])
 				}
@@ -333,8 +338,12 @@ func TestPlannedExtremes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := map[int]float64{2: inf, 0: 0}[len(one.Free)]; got.Total() != want || got.Corollary != want {
-				t.Errorf("%s: %+v, want %v", name, got, want)
+			law, err := (&evaluate.PELBO{Denoiser: never, Order: order}).LogLikelihood(one)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := map[int]float64{2: inf, 0: 0}[len(one.Free)]; got.Total() != want || got.Corollary != want || law != want {
+				t.Errorf("%s: %+v, log p %v, want %v", name, got, law, want)
 			}
 		}
 	}

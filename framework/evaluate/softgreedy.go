@@ -31,6 +31,17 @@ const (
 
 // Step implements [Order].
 func (o SoftGreedyOrder) Step(lp [][]float64, y []int64) (g, logF, low []float64) {
+	return o.step(lp, y, negligible)
+}
+
+// LogF implements [Order].
+func (o SoftGreedyOrder) LogF(lp [][]float64, y []int64) []float64 {
+	_, logF, _ := o.step(lp, y, 0)
+	return logF
+}
+
+// step leaves positions out whose weight, relative to the largest, is below a number, or whose token is impossible: log F is -Inf there.
+func (o SoftGreedyOrder) step(lp [][]float64, y []int64, below float64) (g, logF, low []float64) {
 	n := len(lp)
 	g, logF, low = make([]float64, n), make([]float64, n), make([]float64, n)
 	a := make([]float64, n) // log a_i
@@ -44,9 +55,10 @@ func (o SoftGreedyOrder) Step(lp [][]float64, y []int64) (g, logF, low []float64
 		}
 		return g, logF, low
 	}
+	used := make([]bool, n)
 	sum, least, most := 0.0, math.Inf(1), math.Inf(-1)
 	for i := range g {
-		if a[i] > top+math.Log(negligible) {
+		if used[i] = a[i] > top+math.Log(below); used[i] {
 			g[i] = math.Exp(a[i] - top)
 			sum += g[i]
 			least = min(least, a[i])
@@ -74,7 +86,7 @@ func (o SoftGreedyOrder) Step(lp [][]float64, y []int64) (g, logF, low []float64
 			}
 		}
 		for i := range f {
-			if g[i] == 0 {
+			if !used[i] {
 				continue
 			}
 			others := all - phi[i]

@@ -19,6 +19,7 @@ a planner of the bound, and what is printed is -log p, so that the parts are the
          planner, named with --set planner.network=DIR (planner.mask_score=network lets it judge proposals, too). A forward a draw.
   pelbo  P-ELBO, E1 + E2, of one position a step. Planners: greedy (default) and p2_topk (planner.eta), which are exact with a forward a
          position; uniform, and soft_greedy (planner.tau), with as many forwards a draw. Corollaries A.8, A.9 and A.13 stand beside it.
+         --exact adds -log p of the sampler itself.
 They are bounds of different samplers (kind path bound): none is to be compared with another's, nor with the trainer's.
 mdmhost sample draws so with --planner p2: greedy is planner.unmask_score=keep, soft_greedy planner.planner_temperature as well, p2_topk
 planner.eta_mode=paper; uniform is --planner random.`

@@ -33,7 +33,7 @@ func Planned(ctx context.Context, cfg *config.Config, o host.Options, p PlannedO
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	rows := min(k.cfg.Train.EvalRows, d.Valid.Rows())
-	if p.Exact && !k.method.certain {
+	if k.enumerates() {
 		if err := k.checkExact(d.Valid, rows); err != nil {
 			return nil, err
 		}
@@ -114,6 +114,9 @@ func (k *planned) close() (err error) {
 	}
 	return err
 }
+
+// enumerates tells whether every subset of a row's masks is a pass.
+func (k *planned) enumerates() bool { return k.Exact && (k.method.law || !k.method.certain) }
 
 // count is how many draws a row takes, 0 where none is random.
 func (k *planned) count() int {

@@ -20,7 +20,8 @@ type method struct {
 	kind    string // of the total
 	options map[string]any
 	parts   []evaluate.Part // in the order of the terms
-	certain bool            // there is one path: nothing is drawn or enumerated
+	certain bool            // there is one path: nothing is drawn
+	law     bool            // enumeration gives log p itself, too: the last part
 	on      func(denoiser evaluate.Network, score evaluate.Scorer) running
 }
 
@@ -78,7 +79,7 @@ func chooseMethod(cfg *config.Config, p PlannedOptions) (*method, error) {
 	if p.Bound == "p2" {
 		return m, m.p2(cfg, p.Exact)
 	}
-	m.pelbo()
+	m.pelbo(p.Exact)
 	return m, nil
 }
 
@@ -128,8 +129,9 @@ func (m *method) p2(cfg *config.Config, exact bool) error {
 	return nil
 }
 
-// pelbo is P-ELBO with the planners whose F has a closed form or an integral.
-func (m *method) pelbo() {
+// pelbo is P-ELBO with the planners whose F has a closed form or an integral. Enumeration of an order's subsets gives the law of its
+// sampler as well; P2's top-k may mask again what it wrote, and has none here.
+func (m *method) pelbo(exact bool) {
 	m.kind = string(spec.PathBound)
 	number := func(name string) float64 {
 		if x, ok := m.options[name].(float64); ok {
@@ -161,8 +163,10 @@ func (m *method) pelbo() {
 	if corollary.Name != "" {
 		m.parts = append(m.parts, corollary)
 	}
-	terms := func(t evaluate.PELBOTerms) []float64 {
-		return []float64{t.Total(), t.E1, t.E2, t.Corollary}[:1+len(m.parts)]
+	bounds := 1 + len(m.parts)
+	terms := func(t evaluate.PELBOTerms) []float64 { return []float64{t.Total(), t.E1, t.E2, t.Corollary}[:bounds] }
+	if m.law = exact && order != nil; m.law {
+		m.parts = append(m.parts, evaluate.Part{Name: "-log p", Kind: "exact", Says: "of the sampler itself"})
 	}
 	m.on = func(denoiser evaluate.Network, _ evaluate.Scorer) running {
 		if order == nil {
@@ -179,7 +183,11 @@ func (m *method) pelbo() {
 			},
 			exact: func(s *evaluate.Sequence) ([]float64, error) {
 				t, err := p.Exact(s)
-				return terms(t), err
+				if err != nil || !m.law {
+					return terms(t), err
+				}
+				law, err := p.LogLikelihood(s)
+				return append(terms(t), law), err
 			},
 		}
 	}

@@ -17,7 +17,7 @@ func PlannedScores(ctx context.Context, cfg *config.Config, o host.Options, p Pl
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
-	k := &scoring{gauge: g.gauge, ScoreOptions: ScoreOptions{Draws: p.Draws, Exact: p.Exact && !g.method.certain}, done: make([]*Score, len(texts)), sink: sink, bar: newMeter(out)}
+	k := &scoring{gauge: g.gauge, ScoreOptions: ScoreOptions{Draws: p.Draws, Exact: g.enumerates()}, done: make([]*Score, len(texts)), sink: sink, bar: newMeter(out)}
 	defer k.bar.close()
 	if err := k.encode(texts); err != nil {
 		return nil, err

@@ -2,8 +2,11 @@ package train_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/train"
+	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
 // flags are settings as flags give them: those of a planner of a bound.
@@ -91,6 +95,71 @@ func TestPlannedEstimates(t *testing.T) {
 	}
 }
 
+// TestSamplersFollowTheirLaws: what `mdmhost sample` writes with the settings that stand for a planner of P-ELBO has the distribution
+// that enumeration says, by the total variation of 20,000 rows; chance exceeds the threshold with a probability below 1e-9 (McDiarmid's
+// inequality around the mean, at most half the sum of the cells' standard deviations).
+func TestSamplersFollowTheirLaws(t *testing.T) {
+	const n = 20000
+	j := readToy(t, "joint-l4v3")
+	texts, laws := j.rows(), map[string]map[string]float64{}
+	for planner, c := range map[string]struct{ bound, sample []string }{
+		"uniform":     {nil, []string{"planner.name=random"}},
+		"greedy":      {nil, []string{"planner.name=p2", "planner.unmask_score=keep"}},
+		"soft_greedy": {[]string{"planner.tau=0.5"}, []string{"planner.name=p2", "planner.unmask_score=keep", "planner.planner_temperature=0.5"}},
+	} {
+		law := map[string]float64{}
+		var lines []string
+		for _, x := range texts {
+			lines = append(lines, fmt.Sprintf(`{"text": %q}`, x))
+		}
+		input, err := train.ReadTexts("lines", strings.NewReader(strings.Join(lines, "\n")))
+		must(t, err)
+		_, err = train.PlannedScores(context.Background(), flags(t, append(c.bound, "model="+j.dir, "planner.name="+planner, "runtime.threads=1")...), host.Options{},
+			train.PlannedOptions{Bound: "pelbo", Draws: 1, Exact: true}, input, func(s train.Score) error {
+				p := s.Parts[len(s.Parts)-1].NatsPerRow.Value
+				law[s.Text] = math.Exp(-p)
+				if s.Nats.Value < p-1e-9 {
+					t.Errorf("%s %s: bound %v below -log p = %v", planner, s.Text, s.Nats, p)
+				}
+				return nil
+			}, train.Streams{Err: os.Stderr})
+		must(t, err)
+		h, err := host.Open(context.Background(), flags(t, append(c.sample, "model="+j.dir, "runtime.threads=1", "seed=4", "batch=64")...), host.Options{InProcess: true})
+		must(t, err)
+		asked, err := h.Model().EncodeTokens(slices.Repeat([]int32{h.Model().MaskID}, 4))
+		must(t, err)
+		next, found := int64(0), map[string]float64{}
+		_, err = h.Sample(context.Background(), n, func() (sampling.Request, bool) {
+			next++
+			return sampling.Request{Index: next - 1, Tokens: asked.Tokens, Fixed: asked.Fixed, Params: sampling.Params{Temperature: 1, TopP: 1}}, next <= n
+		}, func(r sampling.Result) error {
+			found[h.Model().Tokenizer.Decode(r.Tokens, true)] += 1.0 / n
+			return r.Err
+		})
+		must(t, errors.Join(err, h.Close()))
+		laws[planner] = law
+		tv, spread, total := 0.0, 0.0, 0.0
+		for _, x := range texts {
+			tv += math.Abs(found[x]-law[x]) / 2
+			spread += math.Sqrt(law[x]*(1-law[x])/n) / 2
+			total += law[x]
+		}
+		if math.Abs(total-1) > 1e-5 {
+			t.Errorf("%s: the law adds up to %v", planner, total)
+		}
+		if most := spread + math.Sqrt(math.Log(1e9)/(2*n)); tv > most {
+			t.Errorf("%s: total variation %.4f from the law, at most %.4f by chance", planner, tv, most)
+		}
+	}
+	apart := 0.0
+	for _, x := range texts {
+		apart += math.Abs(laws["greedy"][x]-laws["uniform"][x]) / 2
+	}
+	if apart < 0.1 {
+		t.Errorf("greedy and uniform laws are %.4f apart: the test tells nothing from anything", apart)
+	}
+}
+
 // TestSelfPlanningHalves: E_MP is E_D to the last bit, and a planner that keeps everything has no E_UP.
 func TestSelfPlanningHalves(t *testing.T) {
 	j := readToy(t, "joint-l6v2")
@@ -138,7 +207,7 @@ func TestPlannedScores(t *testing.T) {
 {"prompt": "ab", "text": "cc"}`
 	want := []float64{-math.Log(j.P["abca"]), -math.Log(j.P["abcc"] / j.given("ab.."))}
 	for i, s := range scored(train.PlannedOptions{Bound: "pelbo", Draws: 1, Exact: true}, lines, "planner.name=uniform") {
-		if math.Abs(s.Nats.Value-want[i]) > 1e-5 || s.Kind != "bound" || len(s.Parts) != 2 || s.Draws != 0 {
+		if math.Abs(s.Nats.Value-want[i]) > 1e-5 || s.Kind != "bound" || len(s.Parts) != 3 || s.Parts[2].Name != "-log p" || s.Parts[2].NatsPerRow.Value != s.Nats.Value && math.Abs(s.Parts[2].NatsPerRow.Value-want[i]) > 1e-5 || s.Draws != 0 {
 			t.Errorf("text %d: %+v, want %v nats", i, s, want[i])
 		}
 	}
@@ -171,7 +240,7 @@ func TestPlannedRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) { wantError(t, err, c.want...) })
 	}
 	// One path needs no enumeration.
-	if _, err := measure(t, train.PlannedOptions{Bound: "pelbo", Exact: true}, "data.column=text", "data.layout=padded", "data.length=20", "data.valid="+long(t)); err != nil {
+	if _, err := measure(t, train.PlannedOptions{Bound: "pelbo"}, "data.column=text", "data.layout=padded", "data.length=20", "data.valid="+long(t)); err != nil {
 		t.Error(err)
 	}
 }
