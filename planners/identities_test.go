@@ -40,6 +40,10 @@ var identities = []struct{ a, with, b, like string }{
 	{"remdm", `{"t_switch":0,"eta":1}`, "ancestral", `{}`},
 	{"remdm", `{"strategy":"forward_backward","t_switch":0,"noise_removal":"argmax"}`, "ancestral", `{"noise_removal":"argmax"}`},
 	{"edit", `{"editing_threshold":1,"threshold":0.5}`, "threshold", `{"threshold":0.5}`},
+	{"wino", `{"narrow_out":0,"confidence":"max","wide_in":0.5,"min_accept":1000,"max_accept":1000}`, "threshold", `{"threshold":0.5,"strict":true}`},
+	{"wino", `{"min_accept":1,"max_accept":1}`, "low_confidence", top1}, // what opens one masks none again
+	{"wino", `{"wide_in":"inf"}`, "low_confidence", top1},
+	{"wino", `{"narrow_out":0,"wide_in":0,"min_accept":1000,"max_accept":1000}`, "sequential", everything},
 	{"p2", `{"eta":0}`, "low_confidence", `{"schedule":"linear"}`},
 	{"p2", `{"unmask_score":"keep","eta":7}`, "low_confidence", `{"schedule":"linear"}`},
 	{"p2", `{"unmask_score":"keep","mask_score":"margin"}`, "margin", `{"schedule":"linear"}`},
