@@ -40,6 +40,7 @@ for planner in dfm edit remdm; do
 done
 golden planners/p2/testdata/golden.json.gz "$MDM_REFERENCE"
 golden plugins/samplers/gillespie/testdata/golden.json.gz "$MDM_REFERENCE"
+golden plugins/samplers/infogain/testdata/golden.json.gz
 golden framework/model/tokenizer/testdata/golden.json.gz \
     ../../embedded/rxnmapper-albert/tokenizer.json "$shared/data/mol/moses_test.csv.gz"
 script=built.py golden framework/model/tokenizer/testdata/built.json.gz "$shared/data"

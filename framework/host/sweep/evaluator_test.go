@@ -46,6 +46,7 @@ func TestEvaluator(t *testing.T) {
 		"echo 1; echo 2; echo 3":                    "wrote more than 2 lines",
 		"echo true; echo yes":                       `line 2: `,
 		"echo '\"yes\"'; echo 1":                    `line 1: valid: found yes; expected a number`,
+		"echo '{\"unique\": 1}'; echo 1":            "line 1: unique: is a metric that mdmhost gives; call it otherwise",
 		"echo '{}'; echo 1":                         "line 1: found nothing",
 		"echo no such molecule toolkit >&2; exit 3": "exit status 3; run it by hand on a line such as {\"text\": \"CCO\"}\nno such molecule toolkit",
 	} {
@@ -60,6 +61,20 @@ func TestEvaluator(t *testing.T) {
 	cancel()
 	if err := judge(gone, script(t, "sleep 60"), texts("a")); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// Another evaluator's words replace those of the first.
+func TestJudgedAnew(t *testing.T) {
+	m := &Measured{Rows: texts("a")}
+	for i, command := range []string{script(t, `echo '{"valid": 1, "qed": 2}'`), script(t, "echo false"), ""} {
+		if err := m.judge(t.Context(), command); err != nil {
+			t.Fatal(err)
+		}
+		want := []map[string]float64{{"entropy": 1, "valid": 1, "qed": 2}, {"entropy": 1, "valid": 0}, {"entropy": 1}}[i]
+		if diff := cmp.Diff(want, m.Rows[0].Metrics); diff != "" || m.Evaluator != command {
+			t.Errorf("evaluator %q (-want +got):\n%s", m.Evaluator, diff)
+		}
 	}
 }
 

@@ -38,6 +38,7 @@ type Measured struct {
 	Tokens      int     `json:"tokens"`       // positions opened
 	OpenSeconds float64 `json:"open_seconds"` // model, runtime and plugins
 	Seconds     float64 `json:"seconds"`      // of sampling
+	Evaluator   string  `json:"evaluator,omitempty"`
 
 	Rows []Row `json:"-"`
 }

@@ -69,9 +69,10 @@ func Run(ctx context.Context, points []Point, o Options) (_ Result, err error) {
 	return r, nil
 }
 
-// point returns what the directory has of a point, or measures it.
+// point returns what the directory has of a point, or measures it. Rows that another evaluator judged, or none, are
+// judged anew; they are kept before that, so that no evaluator costs a row.
 func (t *task) point(ctx context.Context, p Point, seed uint64, o *Options, what string) (*Measured, string, error) {
-	key, err := t.key(p.Config, seed, o.Evaluator)
+	key, err := t.key(p.Config, seed)
 	if err != nil {
 		return nil, "", err
 	}
@@ -86,15 +87,20 @@ func (t *task) point(ctx context.Context, p Point, seed uint64, o *Options, what
 		if m, err = t.measure(ctx, p, seed, o); err != nil {
 			return nil, "", err
 		}
-		if err := judge(ctx, o.Evaluator, m.Rows); err != nil {
+		if err := m.write(path); err != nil {
+			return nil, "", err
+		}
+	}
+	m.Series, m.Name = p.Series, p.Name // as this run calls them
+	if m.Evaluator != o.Evaluator {
+		if err := m.judge(ctx, o.Evaluator); err != nil {
 			return nil, "", err
 		}
 		if err := m.write(path); err != nil {
 			return nil, "", err
 		}
 	}
-	m.Series, m.Name = p.Series, p.Name // as this run calls them
-	_, _ = fmt.Fprintln(o.Said, what)   // a screen that went away stops nothing
+	_, _ = fmt.Fprintln(o.Said, what) // a screen that went away stops nothing
 	return m, filepath.Join("rows", filepath.Base(path)), nil
 }
 

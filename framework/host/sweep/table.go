@@ -54,15 +54,15 @@ func newLine(m, first *Measured, file string) Line {
 		l.Diff = map[string]Difference{}
 	}
 	for _, name := range names(m) {
-		own := column(m.Rows, func(r Row) float64 { return r.Metrics[name] })
-		l.Metrics[name] = evaluate.Mean(own)
+		values := column(m.Rows, func(r Row) float64 { return r.Metrics[name] })
+		l.Metrics[name] = evaluate.Mean(values)
 		if first == nil || name == "unique" || len(first.Rows) != len(m.Rows) || !slices.Contains(names(first), name) {
 			continue
 		}
-		for i := range own {
-			own[i] -= first.Rows[i].Metrics[name]
+		for i := range values {
+			values[i] -= first.Rows[i].Metrics[name]
 		}
-		l.Diff[name] = Difference{evaluate.Mean(own).Value, evaluate.Bootstrap(own, resamples, m.Seed)}
+		l.Diff[name] = Difference{evaluate.Mean(values).Value, evaluate.Bootstrap(values, resamples, m.Seed)}
 	}
 	return l
 }

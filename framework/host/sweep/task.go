@@ -71,14 +71,13 @@ func (t *task) read(ctx context.Context, cfg *config.Config, rows int) (err erro
 	return nil
 }
 
-// key tells points apart whose rows may differ: it covers their settings, the model, the questions with their answers and
-// the evaluator.
-func (t *task) key(cfg *config.Config, seed uint64, evaluator string) (string, error) {
+// key tells points apart whose rows may differ: it covers their settings, the model, and the questions with their answers.
+func (t *task) key(cfg *config.Config, seed uint64) (string, error) {
 	settings := cfg.Settings()
 	for _, name := range []string{"model", "prompts"} { // their content counts, not their names
 		delete(settings, name)
 	}
-	text, err := json.Marshal([]any{"1", settings, seed, t.digest, t.asked, t.answers, evaluator})
+	text, err := json.Marshal([]any{"1", settings, seed, t.digest, t.asked, t.answers})
 	if err != nil {
 		return "", err
 	}
