@@ -110,8 +110,11 @@ func (d *Denoiser) batch(b, l int) (*sampling.Batch, error) {
 	case b < 1 || l < 1 || b > math.MaxInt32/l:
 		return nil, fmt.Errorf("model %s: a batch of %d rows x %d positions; give at least 1 of each, and fewer than 2^31 together", d.model.Name, b, l)
 	case p.rows > 0 && b > d.stem.batchRows():
-		most := d.stem.batchRows()
-		return nil, fmt.Errorf("model %s: a batch of %d rows, and the model was exported for %d, %d of which a row takes; use --batch %d", d.model.Name, b, p.rows, d.stem.passes(), most)
+		most, why := d.stem.batchRows(), ""
+		if d.stem.passes() > 1 {
+			why = ", which guidance takes two by two"
+		}
+		return nil, fmt.Errorf("model %s: a batch of %d rows, and the model was exported for %d%s; use --batch %d", d.model.Name, b, p.rows, why, most)
 	case p.length > 0 && l > p.length:
 		return nil, fmt.Errorf("model %s: a row of %d positions, and the model was exported for %d; shorten the row", d.model.Name, l, p.length)
 	case p.length > 0 && l < p.length && !d.caps.Padding:

@@ -3,6 +3,7 @@ package onnx
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -67,11 +68,11 @@ func (p *ports) noShadows(shift bool) string {
 func (s *stem) works() bool { return s.guidance != 0 || s.shift || s.shadows }
 
 // passes is how many rows of the model a row takes, copies how often its length.
-func (s *stem) passes() int { return once(s.guidance != 0) }
-func (s *stem) copies() int { return once(s.shadows) }
+func (s *stem) passes() int { return oneOrTwo(s.guidance != 0) }
+func (s *stem) copies() int { return oneOrTwo(s.shadows) }
 
-func once(more bool) int {
-	if more {
+func oneOrTwo(two bool) int {
+	if two {
 		return 2
 	}
 	return 1
@@ -82,25 +83,26 @@ func (s *stem) batchRows() int { return s.rows / s.passes() }
 
 // append writes the stem behind the model and returns the names of the logits, float32 [B, L, V], and the tokens, int64 [B, L].
 func (s *stem) append(f, m *graph.Model) (logits, tokens string) {
-	g, ids := f.Graph, port{}
-	for _, p := range s.inputs {
-		if p.name == "input_ids" {
-			ids = p
-		}
+	ids := s.inputs[slices.IndexFunc(s.inputs, func(p port) bool { return p.name == "input_ids" })]
+	if !s.works() {
+		return s.casts(f.Graph, ids)
 	}
-	if s.works() {
-		g.Nodes = append(g.Nodes, &graph.Node{Name: "mdm/Stem", Domain: "mdm", Op: "Stem", Inputs: []string{s.logits, ids.name}, Outputs: []string{guided, plainTokens}})
-		g.Outputs = append(g.Outputs, value(guided, graph.Float32, "B", "L", "V"))
-		f.Opsets, f.Functions = []graph.Opset{{Domain: "mdm", Version: 1}}, append(f.Functions, s.function(m.Opset("")))
-		if s.shadows {
-			g.Nodes[len(g.Nodes)-1].Outputs = append(g.Nodes[len(g.Nodes)-1].Outputs, outAlone)
-			g.Outputs = append(g.Outputs, value(outAlone, graph.Float32, "B", "L"))
-		}
-		if m.IRVersion < 8 { // the first with functions; the last value of a field counts
-			f.IRVersion = 8
-		}
-		return guided, plainTokens
+	n := &graph.Node{Name: "mdm/Stem", Domain: "mdm", Op: "Stem", Inputs: []string{s.logits, ids.name}, Outputs: []string{guided, plainTokens}}
+	f.Graph.Outputs = append(f.Graph.Outputs, value(guided, graph.Float32, "B", "L", "V"))
+	if s.shadows {
+		n.Outputs = append(n.Outputs, outAlone)
+		f.Graph.Outputs = append(f.Graph.Outputs, value(outAlone, graph.Float32, "B", "L"))
 	}
+	f.Graph.Nodes = append(f.Graph.Nodes, n)
+	f.Opsets, f.Functions = []graph.Opset{{Domain: "mdm", Version: 1}}, append(f.Functions, s.function(m.Opset("")))
+	if m.IRVersion < 8 { // the first with functions; the last value of a field counts
+		f.IRVersion = 8
+	}
+	return guided, plainTokens
+}
+
+// casts is a stem that changes types alone, where they are not the head's.
+func (s *stem) casts(g *graph.Graph, ids port) (logits, tokens string) {
 	cast := func(from, to string, typ graph.Type) string {
 		g.Nodes = append(g.Nodes, &graph.Node{Name: to + "/Cast", Op: "Cast", Inputs: []string{from}, Outputs: []string{to}, Attributes: []*graph.Attribute{graph.Int("to", int64(typ))}})
 		return to
@@ -120,22 +122,22 @@ func (s *stem) function(opset int64) *graph.Function {
 	b := &body{opset: opset}
 	x, tokens := b.cast("logits", graph.Float32), b.cast("tokens", graph.Int64)
 	slice := func(x, from, to string, axis int64) string { return b.op("Slice", x, from, to, b.ints(axis)) }
-	halves := func(axis int64) (nil0, half, all string) { // of the tokens; an odd row at the end is in neither
+	halves := func(axis int64) (begin, half, all string) { // of the tokens; an odd row at the end is in neither
 		half = b.op("Div", slice(b.op("Shape", tokens), b.ints(axis), b.ints(axis+1), 0), b.ints(2))
 		return b.ints(0), half, b.op("Mul", half, b.ints(2))
 	}
 	if s.guidance != 0 {
 		// LLaDA's form: un + (w+1) (cond - un). Where both agree, -Inf included, it is what they agree on, exactly.
-		from, half, all := halves(0)
-		cond, un := slice(x, from, half, 0), slice(x, half, all, 0) // [B, L, V]
+		begin, half, all := halves(0)
+		cond, un := slice(x, begin, half, 0), slice(x, half, all, 0) // [B, L, V]
 		x = b.op("Add", un, b.op("Mul", b.op("Sub", cond, un), b.float(float64(s.guidance)+1)))
 		x = b.op("Where", b.op("Equal", cond, un), un, x)
-		tokens = slice(tokens, from, half, 0)
+		tokens = slice(tokens, begin, half, 0)
 	}
 	if s.shadows {
-		from, half, all := halves(1)
+		begin, half, all := halves(1)
 		shadows := slice(x, half, all, 1) // [B, L, V]
-		x, tokens = slice(x, from, half, 1), slice(tokens, from, half, 1)
+		x, tokens = slice(x, begin, half, 1), slice(tokens, begin, half, 1)
 		s.alone(b, shadows, tokens)
 	}
 	if s.shift {
