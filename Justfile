@@ -92,6 +92,10 @@ bench-train *flags: setup
     @[[ -n "${MDMHOST_PEERS:-}" ]] || scripts/setup-peers.sh
     @go run -tags tokenizers ./framework/bench "$@" train
 
+# KL, total variation and NFE of every planner and sampler on explicit joints with the exact denoiser
+bench-laws rows="20000":
+    @go test ./planners -count 1 -run '^TestLaws$' -v -args -law.rows {{ rows }} | sed -n 's/^ *\(|.*\)/\1/p'
+
 # Remove everything that set-up and build made, except .peers
 clean:
     rm -rf bin third_party .cache

@@ -15,7 +15,7 @@ import (
 	"github.com/mdmhost/mdmhost/plugins/samplers"
 )
 
-var lawRows = flag.Int("law.rows", 2000, "rows that TestLaws samples from each joint: `just table-laws` takes more")
+var lawRows = flag.Int("law.rows", 2000, "rows that TestLaws samples from each joint: `just bench-laws` takes more")
 
 // law is a way of sampling, and what is known of its distribution when the denoiser is exact and tokens are drawn.
 type law struct {
