@@ -35,7 +35,7 @@ func (d *Denoiser) Configure(_ context.Context, h sampling.Head) error {
 // Batch implements [sampling.Denoiser].
 func (d *Denoiser) Batch(b, l int) (*sampling.Batch, error) {
 	d.batch = sampling.Batch{B: b, L: l, Tokens: make([]int64, b*l), Attention: make([]int64, b*l), Active: make([]uint8, b*l),
-		Params: make([]sampling.Params, b), Slots: make([]int32, b), Fresh: make([]uint8, b), Uniform: make([]float64, b*l), Time: make([]float32, b)}
+		Params: make([]sampling.Params, b), Slots: make([]int32, b), Fresh: make([]uint8, b), Uniform: make([]float64, b*l)}
 	return &d.batch, nil
 }
 
