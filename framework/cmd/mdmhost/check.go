@@ -43,6 +43,9 @@ func checked(ctx context.Context, cfg *config.Config, err error) (*config.Config
 	if err := findModel(cfg); err != nil {
 		problems = append(problems, config.Problem{Origin: cfg.Origin("model"), Key: "model", Text: err.Error()})
 	}
+	if err := findNetwork(cfg); err != nil {
+		problems = append(problems, config.Problem{Origin: cfg.Origin("planner.network"), Key: "planner.network", Text: err.Error()})
+	}
 	whole, err := withGeneration(cfg)
 	if err := add(err); err != nil {
 		return nil, err

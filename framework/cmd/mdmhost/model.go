@@ -97,17 +97,19 @@ func newModelShow() *cobra.Command {
 }
 
 // findModel tells a model that is not there, which is an error of usage, from one that cannot be read.
-func findModel(cfg *config.Config) error {
-	if cfg.Model == "" || slices.Contains(model.Embedded(), cfg.Model) {
+func findModel(cfg *config.Config) error { return findNamed(cfg.Model) }
+
+// findNetwork does the same with the planner's own network.
+func findNetwork(cfg *config.Config) error { return findNamed(cfg.Planner.Network, model.AsPlanner()) }
+
+func findNamed(name string, o ...model.Option) error {
+	if name == "" || slices.Contains(model.Embedded(), name) {
 		return nil
 	}
-	if info, err := os.Stat(cfg.Model); err == nil && info.IsDir() {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return nil
 	}
-	_, err := model.Open(cfg.Model)
-	if err == nil {
-		return nil
-	}
+	_, err := model.Open(name, o...)
 	return err
 }
 
