@@ -31,7 +31,7 @@ type PlannedReport struct {
 // paper calls by its name.
 type Part struct {
 	Name         string  `json:"name"` // such as "-E_D"
-	Kind         string  `json:"kind"` // term, bound or path_bound
+	Kind         string  `json:"kind"` // term, bound, path_bound or exact
 	Says         string  `json:"says"`
 	NatsPerRow   Measure `json:"nats_per_row"`
 	BitsPerToken Measure `json:"bits_per_token"`

@@ -35,7 +35,7 @@ func newEval() *cobra.Command {
 	var o train.EvalOptions
 	format := textOr(c, "json")
 	c.Flags().IntVar(&o.Draws, "draws", 1, "draws of noise, over which each row's bound is the mean")
-	c.Flags().BoolVar(&o.Exact, "exact", false, "add the exact bound and log-likelihood, by enumeration")
+	c.Flags().BoolVar(&o.Exact, "exact", false, "add the exact bound and log-likelihood, by enumeration (with --bound: in place of draws)")
 	c.Flags().IntVar(&o.Timesteps, "timesteps", 0, "with --exact: add the bound of so many steps of the trainer's schedule (0: not)")
 	c.Flags().BoolVar(&o.Accuracy, "accuracy", false, "sample the answers and compare them with the data's")
 	bound := boundFlag(c)
