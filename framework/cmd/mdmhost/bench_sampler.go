@@ -79,6 +79,9 @@ func (o *sweeping) run(ctx context.Context, s *settings, out io.Writer) error {
 		return err
 	}
 	to := screen()
+	defer context.AfterFunc(ctx, func() {
+		_, _ = fmt.Fprintln(to.Err, "mdmhost: stopping; finished points are kept, and the same command goes on with the others. Again to stop at once.")
+	})()
 	r, err := sweep.Run(ctx, points, sweep.Options{
 		Dir: o.out, Title: o.title, Metric: o.metric, Rows: cmp.Or(o.rows, 1000), Evaluator: o.evaluator, Host: options(points[0].Config),
 		Said: to.Err, Terminal: to.Terminal,
