@@ -1,11 +1,13 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 	"github.com/google/go-cmp/cmp"
@@ -55,6 +57,7 @@ func TestPage(t *testing.T) {
 	b := pagetest.Start(t)
 	t.Run("grid", func(t *testing.T) { gridPage(t, b) })
 	t.Run("revised", func(t *testing.T) { revisedPage(t, b) })
+	t.Run("killed", func(t *testing.T) { killedPage(t, b) })
 }
 
 func gridPage(t *testing.T, b *pagetest.Browser) {
@@ -178,5 +181,37 @@ func revisedPage(t *testing.T, b *pagetest.Browser) {
 	p.Press(kb.End)
 	if n := p.Count("#canvas .revised"); n == 0 {
 		t.Error("no position is marked as written again")
+	}
+}
+
+// A run that is killed without a word leaves a page of what there was.
+func killedPage(t *testing.T, b *pagetest.Browser) {
+	file := filepath.Join(t.TempDir(), "run.html")
+	cmd := exec.Command("mdmhost", "sample", "--model", "rxnmapper-albert", "--length", "300", "--num", "100", "--batch", "2", "--seed", "1", "--trace", file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // the deadline only ends a run that hangs
+		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), `{"event":"step","row":1`) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Error("no step was written")
+			break
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	p := b.Open(t, file, pagetest.Phone)
+	if n := p.Count(".item"); n != 2 {
+		t.Errorf("%d rows", n)
+	}
+	if got := p.Text("#finish") + " " + p.Text("#notices"); !strings.HasPrefix(got, "unfinished") || !strings.Contains(got, "98 of the run's 100 rows were never begun") {
+		t.Errorf("it says %q", got)
+	}
+	if n := p.Count("#canvas .open"); n == 0 {
+		t.Error("nothing of what was written is shown")
 	}
 }

@@ -186,6 +186,7 @@ func manyRows(t *testing.T, b *pagetest.Browser) {
 	if n := p.Count(".item"); n != 1000 {
 		t.Errorf("%d rows", n)
 	}
+	t.Logf("the page was ready after %.0f ms", pagetest.Get[float64](p, `performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd`))
 	p.Click("#row-next")
 	if got := p.Text("#row-title"); got != "Row 1" {
 		t.Errorf("%q", got)
