@@ -41,6 +41,9 @@ done
 golden planners/p2/testdata/golden.json.gz "$MDM_REFERENCE"
 golden plugins/samplers/gillespie/testdata/golden.json.gz "$MDM_REFERENCE"
 golden plugins/samplers/infogain/testdata/golden.json.gz
+golden planners/wino/testdata/golden.json.gz
+script=stem.py golden runtimes/onnx/testdata/stem.json.gz "$MDM_REFERENCE"
+script=guided.py golden framework/host/testdata/guided.json.gz "$MDM_REFERENCE"
 golden framework/model/tokenizer/testdata/golden.json.gz \
     ../../embedded/rxnmapper-albert/tokenizer.json "$shared/data/mol/moses_test.csv.gz"
 script=built.py golden framework/model/tokenizer/testdata/built.json.gz "$shared/data"
@@ -63,6 +66,7 @@ if ! "$python" -c 'import torch' 2>/dev/null; then
 fi
 own framework/model/safetensors/testdata/golden.py
 golden framework/network/testdata/golden.json.gz
+script=alone.py golden framework/network/testdata/alone.json.gz
 golden framework/autodiff/testdata/golden.json.gz
 script=network.py golden framework/autodiff/testdata/network.json.gz
 script=foreign.py golden framework/autodiff/testdata/foreign.json.gz "$shared/models"
