@@ -80,7 +80,7 @@ var samplingKeys = []Key{
 	{Name: "details", Kind: Bool, Default: false, Help: "add step map, log-probabilities at opening and digests to JSON lines"},
 	{Name: "out", Kind: String, Default: "", Help: "file for the answers, resumed after an interruption (empty: standard output)"},
 	{Name: "overwrite", Kind: Bool, Default: false, Help: "replace the files for the answers and the trace instead of resuming or refusing"},
-	{Name: "trace", Kind: String, Default: "", Help: "file for the trace of every step: one HTML page if it ends in .html, else JSON lines (`mdmhost trace` shows both). Entropies and probabilities are computed for it; tokens stay the same"},
+	{Name: "trace", Kind: String, Default: "", Help: "file for the trace of every step: one HTML page if it ends in .html, else JSON lines (mdmhost trace shows both); entropies and probabilities are computed for it, tokens stay the same"},
 	{Name: "watch", Kind: Bool, Default: false, Help: "show the canvas while it fills"},
 }
 

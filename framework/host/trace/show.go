@@ -67,7 +67,7 @@ func (t *Trace) Row(r *Row, look Look) string {
 	for k := range points {
 		b.WriteString(t.stepLine(r, &points[k], k, look) + "\n")
 	}
-	fmt.Fprintf(&b, "%s %s\n", look.in(faint, "result"), look.cut(s.Text))
+	fmt.Fprintf(&b, "%s %s\n", look.in(faint, "result"), s.Text)
 	return b.String()
 }
 
@@ -89,7 +89,7 @@ func (t *Trace) stepLine(r *Row, p *Point, k int, look Look) string {
 	for _, at := range s.Remasked {
 		line += "  " + look.in(again, fmt.Sprintf("-%d", at))
 	}
-	return look.cut(line)
+	return line
 }
 
 // Step draws the whole row when n of its steps are done, those counted that did nothing and are not recorded.
