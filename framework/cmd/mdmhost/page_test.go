@@ -60,6 +60,20 @@ func TestPage(t *testing.T) {
 	t.Run("killed", func(t *testing.T) { killedPage(t, b) })
 }
 
+// legible holds the tokens of both colourings, and the buttons, to the contrast that WCAG 2 asks of text (AA).
+func legible(t *testing.T, p *pagetest.Page) {
+	t.Helper()
+	for range 2 {
+		pagetest.Get[bool](p, `document.getAnimations().every(a => { a.finish(); return true; })`)
+		for _, selector := range []string{"#canvas .open", ".badge", "[role=radio][aria-checked=true]", ".legend .open"} {
+			if c := p.Contrast(selector); c < 4.5 {
+				t.Errorf("%s: contrast %.2f", selector, c)
+			}
+		}
+		p.Press("c")
+	}
+}
+
 func gridPage(t *testing.T, b *pagetest.Browser) {
 	file, tr := traced(t, "--model", "sudoku", "--infill", puzzle, "--num", "2", "--planner", "confidence", "--set", "planner.k=3")
 	p := b.Open(t, file, pagetest.Desktop)
@@ -102,6 +116,7 @@ func gridPage(t *testing.T, b *pagetest.Browser) {
 	if got := pagetest.Get[string](p, `document.getElementById("by-confidence").getAttribute("aria-checked")`); got != "true" {
 		t.Errorf("confidence is checked: %s", got)
 	}
+	legible(t, p)
 	p.Click("#by-step")
 
 	opened := tr.Rows[0].Steps[4]
@@ -179,6 +194,7 @@ func revisedPage(t *testing.T, b *pagetest.Browser) {
 	}
 	p.Shoot("dark")
 	p.Press(kb.End)
+	legible(t, p)
 	if n := p.Count("#canvas .revised"); n == 0 {
 		t.Error("no position is marked as written again")
 	}

@@ -255,3 +255,26 @@ func (p *Page) Shoot(name string) {
 		}
 	}
 }
+
+// Contrast is the smallest contrast of text with its ground, from 1 to 21 as WCAG 2 defines it, over the elements that a selector
+// finds and that have a ground of their own.
+func (p *Page) Contrast(selector string) float64 {
+	p.t.Helper()
+	return Get[float64](p, fmt.Sprintf(`(() => {
+		const context = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+		const light = colour => {
+			context.clearRect(0, 0, 1, 1);
+			context.fillStyle = colour;
+			context.fillRect(0, 0, 1, 1);
+			const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+			return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+		};
+		let least = 21;
+		for (const e of document.querySelectorAll(%q)) {
+			const style = getComputedStyle(e);
+			const [a, b] = [light(style.color), light(style.backgroundColor)].sort((x, y) => y - x);
+			least = Math.min(least, (a + 0.05) / (b + 0.05));
+		}
+		return least;
+	})()`, selector))
+}
