@@ -116,7 +116,7 @@ document.addEventListener("DOMContentLoaded", () => {
       e.style.setProperty("--dl", light);
       scale.append(e);
     }
-    const ends = canvas.by === "step" ? ["opened early", "late"] : ["improbable when opened", "probable"];
+    const ends = canvas.by === "step" ? ["early", "opened late"] : ["improbable", "probable when opened"];
     const key = (name, text) => element("span", {class: "key"}, element("span", {class: "t " + name}, "a"), text);
     $("legend").replaceChildren(element("span", {class: "key"}, ends[0], scale, ends[1]), key("given", "given"), key("blank", "masked"),
       ...(c.cells.some(x => x.guesses.length) ? [key("blank guessing", "guess")] : []),
