@@ -145,7 +145,7 @@ def sample(logits, planner, options, steps, tokens, mask_id):
     adaptive = planner == "eb"
     steps = steps or n
     extra = {"free": free} if planner == "p2" else {}
-    step_map, margin, nfe = np.where(free, 0, -1), Margin(), 0
+    step_map, margin, nfe, changed = np.where(free, 0, -1), Margin(), 0, True
     for i in range(steps):
         if not (x == mask_id).any():
             break
@@ -154,7 +154,8 @@ def sample(logits, planner, options, steps, tokens, mask_id):
         if adaptive and i == steps - 1:
             assert i == n - 1, "an adaptive run met its cap"
         y = globals()[planner](logits(x), x, mask_id, i, n, steps, margin, **options, **extra)
-        nfe += 1
+        nfe += changed  # else the pass before said the same
+        changed = bool((x != y).any())
         step_map[(x == mask_id) & (y != mask_id)] = i
         x = y
     assert not (x == mask_id).any()
