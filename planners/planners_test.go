@@ -119,8 +119,8 @@ func TestDescriptions(t *testing.T) {
 		if d.Name != name || d.Kind != sampling.KindPlanner || d.Summary == "" || d.Version == "" {
 			t.Errorf("%s describes itself as %+v", name, d)
 		}
-		adaptive := slices.Contains([]string{"eb", "edit", "factor", "hierarchy", "klass", "threshold"}, name)
-		revises := slices.Contains([]string{"dfm", "edit", "p2", "remdm"}, name)
+		adaptive := slices.Contains([]string{"eb", "edit", "factor", "hierarchy", "klass", "threshold", "wino"}, name)
+		revises := slices.Contains([]string{"dfm", "edit", "p2", "remdm", "wino"}, name)
 		if d.CanRemask != revises || d.Adaptive != adaptive || d.CanInsert {
 			t.Errorf("%s: wrong abilities: %+v", name, d)
 		}
@@ -174,7 +174,7 @@ func TestAllocations(t *testing.T) {
 		plan()
 		// eb's order is an iterator over a closure, which costs a few small objects a row; revisions are a metric, and edits
 		// a list of their own.
-		if got, most := testing.AllocsPerRun(20, plan), map[string]float64{"dfm": 8 * 2, "eb": 8 * 8, "edit": 8 * 8, "remdm": 8 * 2}[name]; got > most {
+		if got, most := testing.AllocsPerRun(20, plan), map[string]float64{"dfm": 8 * 2, "eb": 8 * 8, "edit": 8 * 8, "remdm": 8 * 2, "wino": 8 * 2}[name]; got > most {
 			t.Errorf("%s: %v allocations for 8 rows of 256, expected at most %v", name, got, most)
 		}
 	}

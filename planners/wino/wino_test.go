@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -123,34 +122,5 @@ func TestTakesBackWhatTheRestDoubts(t *testing.T) {
 	}
 	if taken.NFE > 10 || math.IsNaN(float64(taken.Logp[0])) {
 		t.Errorf("%d forwards, log-probability %v", taken.NFE, taken.Logp[0])
-	}
-}
-
-// A step of 8 rows of 256 positions, half of them written: what the planner adds to a forward pass.
-func BenchmarkPlan(b *testing.B) {
-	p := wino.New()
-	try.Start(b, p, `{}`)
-	rng := rand.New(rand.NewPCG(1, 1))
-	step := sampling.Step{Rows: make([]sampling.Row, 8)}
-	for i := range step.Rows {
-		tokens := try.Blank(256)
-		for j := range tokens[:128] {
-			tokens[2*j] = 1
-		}
-		r := try.Row(tokens, 3, 256)
-		r.Slot, r.Index = i, int64(i)
-		for range tokens {
-			r.P1, r.LogpProposal, r.LogpLeaveOneOut = append(r.P1, rng.Float32()), append(r.LogpProposal, -rng.Float32()), append(r.LogpLeaveOneOut, -rng.Float32())
-		}
-		step.Rows[i] = r
-	}
-	out := make([]sampling.Decision, 8)
-	for b.Loop() {
-		for i := range out {
-			out[i].Reset()
-		}
-		if err := p.Plan(b.Context(), &step, out); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
