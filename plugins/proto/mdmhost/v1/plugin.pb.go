@@ -863,9 +863,9 @@ type Step struct {
 	Slot   []int32   `protobuf:"varint,3,rep,packed,name=slot,proto3" json:"slot,omitempty"`     // where the row lives; reused when it is finished
 	Offset []int32   `protobuf:"varint,4,rep,packed,name=offset,proto3" json:"offset,omitempty"` // first position of the window in the whole row
 	N      []int32   `protobuf:"varint,5,rep,packed,name=n,proto3" json:"n,omitempty"`           // positions of the window
-	Blanks []int32   `protobuf:"varint,6,rep,packed,name=blanks,proto3" json:"blanks,omitempty"` // positions that were blank when the row started
-	Step   []int32   `protobuf:"varint,7,rep,packed,name=step,proto3" json:"step,omitempty"`
-	Steps  []int32   `protobuf:"varint,8,rep,packed,name=steps,proto3" json:"steps,omitempty"`
+	Blanks []int32   `protobuf:"varint,6,rep,packed,name=blanks,proto3" json:"blanks,omitempty"` // positions of the window that were blank when it was first reached
+	Step   []int32   `protobuf:"varint,7,rep,packed,name=step,proto3" json:"step,omitempty"`     // steps done in the window
+	Steps  []int32   `protobuf:"varint,8,rep,packed,name=steps,proto3" json:"steps,omitempty"`   // steps allowed in it
 	T      []float64 `protobuf:"fixed64,9,rep,packed,name=t,proto3" json:"t,omitempty"`
 	S      []float64 `protobuf:"fixed64,10,rep,packed,name=s,proto3" json:"s,omitempty"`
 	AlphaT []float64 `protobuf:"fixed64,11,rep,packed,name=alpha_t,json=alphaT,proto3" json:"alpha_t,omitempty"`
@@ -1561,7 +1561,7 @@ func (*SampleReply) Descriptor() ([]byte, []int) {
 	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{15}
 }
 
-// RowState is what a sampler knows of a row.
+// RowState is what a sampler knows of a row. Rows that are opened block by block look like the active block.
 type RowState struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Slot          int32                  `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
@@ -1570,7 +1570,7 @@ type RowState struct {
 	Steps         int32                  `protobuf:"varint,4,opt,name=steps,proto3" json:"steps,omitempty"`   // steps allowed
 	Blanks        int32                  `protobuf:"varint,5,opt,name=blanks,proto3" json:"blanks,omitempty"` // blank at the start
 	Masked        int32                  `protobuf:"varint,6,opt,name=masked,proto3" json:"masked,omitempty"` // masked now
-	Length        int32                  `protobuf:"varint,7,opt,name=length,proto3" json:"length,omitempty"`
+	Length        int32                  `protobuf:"varint,7,opt,name=length,proto3" json:"length,omitempty"` // of the whole row
 	Done          bool                   `protobuf:"varint,8,opt,name=done,proto3" json:"done,omitempty"`
 	NextT         float64                `protobuf:"fixed64,9,opt,name=next_t,json=nextT,proto3" json:"next_t,omitempty"` // 0, or the time that the planner asked the row to go on from
 	unknownFields protoimpl.UnknownFields
