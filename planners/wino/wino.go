@@ -1,6 +1,7 @@
 // Package wino opens wide and takes back narrowly (WINO, Hong et al. 2025): in one step every masked position of which the model
 // is fairly sure opens, and every written one is masked again whose token the model doubts when that position cannot see itself.
 // A step masks fewer positions than it opens, so that a row is full after at most as many steps as it has blanks.
+// In the authors' code what stands in for a hidden position sees the stand-ins of its block, too; here it sees the row alone.
 package wino
 
 import (
