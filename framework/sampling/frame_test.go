@@ -1,6 +1,8 @@
 package sampling_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/samplers/masked"
 )
 
 // surest opens the position of the largest p1, the lowest of equals.
@@ -238,5 +241,58 @@ func TestPadTo(t *testing.T) {
 		if r := res[int64(i)]; len(r.Tokens) != n || len(r.StepMap) != n || r.Finish != sampling.FinishComplete {
 			t.Errorf("row %d ended as %+v", i, r)
 		}
+	}
+}
+
+// The scores of a planner's network are held back as well, whether the host or the sampler asks for the pass; what was
+// written keeps its own.
+func TestHeldBackTokensHaveNoPlannerScore(t *testing.T) {
+	for _, driven := range []bool{false, true} {
+		var got []float32
+		plan := func(r *sampling.Row, d *sampling.Decision) {
+			got = append(got, slices.Clone(r.PlannerScore)...)
+			d.Open = append(d.Open, eligible(r)...)
+		}
+		loop, _ := scoredLoop(t, &scorerFunc{f: func(*sampling.Candidates, int) float32 { return -1 }}, plan, sampling.Needs{PlannerScore: true},
+			[]sampling.Request{{Tokens: []int32{5, 1, 5}, Fixed: []bool{false, false, false}}})
+		loop.HoldBack = []int32{0, 1, 2, 3, 4}
+		if _, err := loop.Admit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if step := []sampling.Advance{{T: 1}}; driven {
+			if _, err = loop.Denoise(t.Context(), step); err == nil {
+				_, err = loop.Plan(t.Context())
+			}
+		} else {
+			_, err = loop.Advance(t.Context(), step)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		none := float32(math.Inf(-1))
+		if diff := cmp.Diff([]float32{none, -1, none}, got); diff != "" {
+			t.Errorf("driven by the sampler %v (-want +got):\n%s", driven, diff)
+		}
+	}
+}
+
+// A run that is interrupted between steps without a pass ends.
+func TestPausesCanBeInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	plans := 0
+	loop, err := sampling.NewLoop(sampling.LoopConfig{Denoiser: &goDenoiser{v: 4, logits: hashLogits(4)}, MaskID: 3, V: 3, Rows: 1,
+		Planner: planFunc(func(*sampling.Row, *sampling.Decision) {
+			if plans++; plans == 3 {
+				cancel()
+			}
+		}),
+		Next: func() (sampling.Request, bool) { return sampling.Request{Tokens: []int32{3}, Steps: 1000}, true },
+		Sink: func(sampling.Result) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := masked.New().Sample(ctx, loop); !errors.Is(err, context.Canceled) || plans != 3 {
+		t.Errorf("%v after %d plans, want context.Canceled after 3", err, plans)
 	}
 }

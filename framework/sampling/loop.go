@@ -212,12 +212,15 @@ func (l *Loop) Advance(ctx context.Context, rows []Advance) ([]RowState, error) 
 		if err := l.denoise(ctx, rows, &l.PlannerNeeds); err != nil {
 			return nil, err
 		}
-		for again := len(l.pass.step.Rows) > 0; again; again = l.again() {
+		for again := len(l.pass.step.Rows) > 0; again; {
 			if err := l.plan(ctx); err != nil {
 				return nil, err
 			}
 			if err := l.apply("planner "+l.PlannerName, l.pass.decisions); err != nil {
 				return nil, err
+			}
+			if again = l.again(); again && ctx.Err() != nil { // the pass that would notice may be far
+				return nil, ctx.Err()
 			}
 		}
 		rows, more = l.ahead()
