@@ -25,7 +25,7 @@ func (h *Host) frame(c *sampling.LoopConfig) error {
 	c.Guidance = h.guidance(bad)
 	eos := h.model.Ends("eos_token_id")
 	c.Stop = sampling.Stop{Phrases: s.Stop, AtEnd: s.StopAt == "end",
-		Decode: func(tokens []int32) string { return h.model.Tokenizer.Decode(tokens, true) }}
+		Decode: func(tokens []int32) string { return h.model.Tokenizer.Decode(tokens, false) }} // a phrase may be a special token
 	if slices.Contains(s.Stop, "") {
 		bad("stop", "expected phrases, found an empty one; leave it out")
 	}
