@@ -66,7 +66,7 @@ type Batch struct {
 	Active    []uint8   // [B, L] 1 = statistics wanted; elsewhere the results are undefined
 	Params    []Params  // [B]
 	Slots     []int32   // [B] where each row lives in the run's batch: the key of statistics with memory (kl_prev)
-	Fresh     []uint8   // [B] 1 = the row is new in its slot, whose memory is forgotten
+	Fresh     []uint8   // [B] 1 = the row is new in its slot or begins a block, and the slot's memory is forgotten
 	Lo, Hi    []int32   // [B] statistics are wanted in [Lo, Hi) of a row (right-shifted models read the position before it as well); nil where the runtime always runs whole rows
 	Masked    []int64   // [B, L] 1 = the token is a proposal for a masked position: for planner networks that take it, else nil
 	Uniform   []float64 // [B, L] the draw's noise, in (0, 1); not read at temperature 0
