@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/mdmhost/mdmhost/framework/host/backend"
 	transformer "github.com/mdmhost/mdmhost/framework/network"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
@@ -36,7 +37,12 @@ func (h *Host) openAlone(ctx context.Context, needs sampling.Needs) error {
 	if err := h.denoiser.Close(); err != nil {
 		return err
 	}
-	source := h.source(h.model)
+	source := backend.Source(h.model)
 	source.Data = file.Encode()
-	return h.openDenoiser(ctx, source)
+	d, err := h.openDenoiser(ctx, source)
+	if err != nil {
+		return err
+	}
+	h.denoiser = d
+	return nil
 }

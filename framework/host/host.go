@@ -17,7 +17,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mdmhost/mdmhost/framework/host/backend"
 	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/host/scorer"
 	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -40,7 +42,7 @@ type Host struct {
 	model    *model.Model
 	memory   *shm.Memory // where logits cross to plugins
 	denoiser sampling.Denoiser
-	network  *network // the planner's own, or nil
+	network  *scorer.Network // the planner's own, or nil
 	planner  part[sampling.Planner]
 	sampler  part[sampling.Sampler]
 	options  map[string]any // of the planner, as it took them
@@ -167,7 +169,7 @@ func (h *Host) head() (sampling.Head, error) {
 	needs.PlannerScore = false // the other network's
 	h.observe(&needs)
 	s := h.cfg.Sampling
-	head := sampling.Head{Needs: needs, Suppress: h.suppressed(), Present: h.planner.desc.CanRemask,
+	head := sampling.Head{Needs: needs, Suppress: backend.Suppressed(h.cfg.Sampling, h.model), Present: h.planner.desc.CanRemask,
 		Filter: s.Temperature > 0 && (s.TopK > 0 || s.TopP < 1 || s.MinP > 0), Guidance: float32(s.CFGScale)}
 	if s.Draw == "gumbel" {
 		head.Draw = sampling.DrawGumbel
@@ -216,7 +218,7 @@ func (h *Host) Sample(ctx context.Context, rows int, next func() (sampling.Reque
 	c := sampling.LoopConfig{
 		Denoiser: h.denoiser, Scorer: h.scorer(), Planner: h.planner.plugin, PlannerName: h.planner.name, SamplerName: h.sampler.name, CanRemask: h.planner.desc.CanRemask,
 		PlannerNeeds: h.planner.needs, SamplerNeeds: h.sampler.needs, Seed: h.seed, MaskID: h.model.MaskID, PadID: h.model.PadID,
-		V: h.writable(), Suppress: h.suppressed(), Draw: h.draw(), Rows: h.Batch(rows), Next: next, Sink: sink, Observers: observers,
+		V: h.writable(), Suppress: backend.Suppressed(h.cfg.Sampling, h.model), Draw: h.draw(), Rows: h.Batch(rows), Next: next, Sink: sink, Observers: observers,
 	}
 	err := h.frame(&c)
 	if err != nil {
@@ -272,7 +274,7 @@ func (h *Host) Notes() []string {
 	if h.network == nil {
 		return h.notes
 	}
-	return slices.Concat(h.notes, h.network.notes)
+	return slices.Concat(h.notes, h.network.Notes())
 }
 
 func (h *Host) threads() int {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/mdmhost/mdmhost/framework/evaluate"
+	"github.com/mdmhost/mdmhost/framework/host/backend"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
@@ -20,16 +21,16 @@ type oracle struct {
 
 // openOracle loads the model as sampling does.
 func (g *gauge) openOracle(ctx context.Context) (*oracle, error) {
-	m, r := g.model, g.cfg.Runtime
-	d, err := onnx.Open(ctx, onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V, LogitsShift: m.Manifest.LogitsShift},
-		onnx.Options{Library: r.Library, LibraryDirs: r.LibraryDirs, Provider: r.Provider, Device: r.Device, Threads: r.Threads, Optimize: r.Optimize, NoArena: !r.Arena, SessionConfig: r.SessionConfig})
+	options := backend.Options(g.cfg.Runtime)
+	options.Head, options.Warmup = "", false // it computes no statistics
+	d, err := onnx.Open(ctx, backend.Source(g.model), options)
 	if err != nil {
 		return nil, err
 	}
 	if err := d.Configure(ctx, sampling.Head{Needs: sampling.Needs{Logits: true}}); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	return &oracle{Denoiser: d, mask: m.MaskID, suppressed: g.denoiser.suppress}, nil
+	return &oracle{Denoiser: d, mask: g.model.MaskID, suppressed: g.denoiser.suppress}, nil
 }
 
 // enumerate asks for every subset of the row's free positions.

@@ -10,6 +10,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/evaluate"
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/host/scorer"
 )
 
 // PlannedOptions say which bound of a planned sampler is taken, and how.
@@ -72,8 +73,8 @@ type planned struct {
 	*gauge
 	PlannedOptions
 	oracle *oracle
-	scorer host.Scorer // the planner's own network, or nil
-	scored int64       // candidates that went through it
+	scorer *scorer.Network // the planner's own network, or nil
+	scored int64           // candidates that went through it
 	method *method
 }
 
@@ -97,7 +98,7 @@ func openPlanned(ctx context.Context, cfg *config.Config, o host.Options, p Plan
 		return nil, err
 	}
 	if k.method.planner == "network" {
-		if k.scorer, err = host.OpenScorer(ctx, cfg, k.model); err != nil {
+		if k.scorer, err = scorer.Open(ctx, cfg, k.model); err != nil {
 			return nil, err
 		}
 		k.notes = append(k.notes, k.scorer.Notes()...)

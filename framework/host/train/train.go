@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/mdmhost/mdmhost/framework/host"
+	"github.com/mdmhost/mdmhost/framework/host/backend"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/training"
 	"github.com/mdmhost/mdmhost/framework/training/artifact"
@@ -232,12 +233,11 @@ func (s *session) open() (err error) {
 
 // openDevice opens the runtime that the configuration names.
 func openDevice(ctx context.Context, cfg *config.Config) (*onnx.Device, error) {
-	r, kernels := cfg.Runtime, ""
+	options := backend.Options(cfg.Runtime)
 	if !cfg.Train.Kernels {
-		kernels = onnx.KernelsStandard
+		options.Kernels = onnx.KernelsStandard
 	}
-	return onnx.OpenDevice(ctx, onnx.Options{Library: r.Library, LibraryDirs: r.LibraryDirs, Provider: r.Provider, Device: r.Device, Threads: r.Threads,
-		Optimize: r.Optimize, NoArena: !r.Arena, SessionConfig: r.SessionConfig, Kernels: kernels})
+	return onnx.OpenDevice(ctx, options)
 }
 
 // train runs the steps and writes what comes of them.

@@ -1,4 +1,4 @@
-package host
+package scorer
 
 import (
 	"encoding/json"
@@ -134,23 +134,27 @@ func (m *toy) write(t *testing.T, extra ...string) string {
 	return dir
 }
 
-// beside opens a network beside a model, as a host does.
-func beside(t *testing.T, denoiser, network string, more ...config.Assignment) (*Host, error) {
+// beside opens a network beside a denoiser, as a host does.
+func beside(t *testing.T, denoiser, network string, more ...config.Assignment) (*Network, error) {
 	t.Helper()
 	cfg, err := config.Load(config.Sources{Flags: append(more, config.Assignment{Key: "planner.network", Value: network, Flag: "--set"})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &Host{cfg: cfg}
-	if h.model, err = model.Open(denoiser); err != nil {
+	m, err := model.Open(denoiser)
+	if err != nil {
 		t.Fatal(err)
 	}
+	n, err := Open(t.Context(), cfg, m)
+	if err != nil {
+		return nil, err
+	}
 	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
+		if err := n.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return h, h.openNetwork(t.Context())
+	return n, nil
 }
 
 func matches(t *testing.T, pattern, text string) bool {

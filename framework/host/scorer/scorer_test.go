@@ -1,4 +1,4 @@
-package host
+package scorer
 
 import (
 	"math"
@@ -62,10 +62,10 @@ func expected(c *sampling.Candidates, f func(text string, proposed bool) float64
 }
 
 // check holds the network's scores against those expected, where they are wanted.
-func check(t *testing.T, h *Host, c *sampling.Candidates, want []float32) {
+func check(t *testing.T, n *Network, c *sampling.Candidates, want []float32) {
 	t.Helper()
 	for range 2 { // memory is used again
-		got, err := h.network.Score(t.Context(), c)
+		got, err := n.Score(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,18 +100,18 @@ func TestScoresOfAVocabularyHead(t *testing.T) {
 		for _, head := range []string{"fused", "graph", "go"} {
 			t.Run(name+" "+head, func(t *testing.T) {
 				dir, option := n.write(t), config.Assignment{Key: "runtime.head", Value: head}
-				h, err := beside(t, denoiser, dir, option)
+				opened, err := beside(t, denoiser, dir, option)
 				if err != nil {
 					t.Fatal(err)
 				}
-				check(t, h, c, full)
-				if len(h.network.notes) > 0 {
-					t.Errorf("notes %q", h.network.notes)
+				check(t, opened, c, full)
+				if len(opened.notes) > 0 {
+					t.Errorf("notes %q", opened.notes)
 				}
-				if h, err = beside(t, denoiser, dir, option, config.Assignment{Key: "sampling.suppress_tokens", Value: "[4]"}); err != nil {
+				if opened, err = beside(t, denoiser, dir, option, config.Assignment{Key: "sampling.suppress_tokens", Value: "[4]"}); err != nil {
 					t.Fatal(err)
 				}
-				check(t, h, c, fewer)
+				check(t, opened, c, fewer)
 			})
 		}
 	}
@@ -134,11 +134,11 @@ func TestScoresOfABinaryHead(t *testing.T) {
 	}
 	for name, n := range map[string]*toy{"same ids": newToy(letters...).judge(), "other ids": newToy("d", "_", "?", "c", "a", "b").judge(), "fixed sizes": fixed} {
 		t.Run(name, func(t *testing.T) {
-			h, err := beside(t, denoiser, n.write(t))
+			opened, err := beside(t, denoiser, n.write(t))
 			if err != nil {
 				t.Fatal(err)
 			}
-			check(t, h, c, want)
+			check(t, opened, c, want)
 		})
 	}
 	for x, want := range map[float32]float32{0: -0.6931472, 200: 0, -200: -200, 3: -0.04858735, float32(math.Inf(-1)): float32(math.Inf(-1))} {
@@ -163,17 +163,17 @@ func TestTokensWithoutACounterpart(t *testing.T) {
 		{with, `1 of the 5 tokens that model .* may write have no counterpart \("d"\); it reads them as \?`, logProbability("?", "a", "b", "c", "?"), []string{"a", "b", "c", "?"}},
 		{without, `2 of the 5 tokens .*\("d", "\?"\); it sees a mask there and scores them -inf`, math.Inf(-1), []string{"a", "b", "c"}},
 	} {
-		h, err := beside(t, denoiser, n.write(t))
+		opened, err := beside(t, denoiser, n.write(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, h, c, expected(c, func(text string, _ bool) float64 {
+		check(t, opened, c, expected(c, func(text string, _ bool) float64 {
 			if text == "d" {
 				return n.score
 			}
 			return logProbability(text, n.vocab...)
 		}))
-		if notes := strings.Join(h.network.notes, "\n"); !matches(t, n.note, notes) {
+		if notes := strings.Join(opened.notes, "\n"); !matches(t, n.note, notes) {
 			t.Errorf("notes %q, expected %q", notes, n.note)
 		}
 	}
@@ -199,19 +199,19 @@ func TestRefusedNetworks(t *testing.T) {
 			}
 		})
 	}
-	h, err := beside(t, denoiser, newToy(letters...).write(t))
+	opened, err := beside(t, denoiser, newToy(letters...).write(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := []sampling.Request{{Tokens: make([]int32, 12)}, {Index: 1, Tokens: make([]int32, 13)}}
-	if err = h.Fits(rows[:1]); err != nil {
+	if err = opened.Fits(rows[:1]); err != nil {
 		t.Error(err)
 	}
-	if err = h.Fits(rows); err == nil || !matches(t, `at most 12 positions, special tokens included, and row 1 has 13; use a smaller --length`, err.Error()) {
+	if err = opened.Fits(rows); err == nil || !matches(t, `at most 12 positions, special tokens included, and row 1 has 13; use a smaller --length`, err.Error()) {
 		t.Errorf("a row that is too long: %v", err)
 	}
-	if _, err = h.network.Score(t.Context(), pass("abcdabcdabcda")); err == nil || !matches(t, "row of 13 positions, expected at most 12", err.Error()) {
+	if _, err = opened.Score(t.Context(), pass("abcdabcdabcda")); err == nil || !matches(t, "row of 13 positions, expected at most 12", err.Error()) {
 		t.Errorf("a row that is too long: %v", err)
 	}
-	check(t, h, pass("ab"), expected(pass("ab"), func(text string, _ bool) float64 { return logProbability(text, "a", "b", "c", "d", "?") }))
+	check(t, opened, pass("ab"), expected(pass("ab"), func(text string, _ bool) float64 { return logProbability(text, "a", "b", "c", "d", "?") }))
 }
