@@ -66,7 +66,7 @@ var samplingKeys = []Key{
 	{Name: "sampling.stop", Kind: Texts, Default: []any{}, Help: "phrases that end a row as soon as one stands in the generated text with no blank before its end (generate_until); the text is cut behind it. Special tokens go by their own text. For rows without given text behind a blank. On the command line as a JSON list, such as [\"Answer:\", \"\\n\"]"},
 	{Name: "sampling.eos_early_stop", Kind: Bool, Default: false, Help: "end a row as soon as an end-of-text token (eos_token_id of the model) is written and no blank is left before it; the row is cut behind it"},
 	{Name: "sampling.stop_at", Kind: String, Default: "once", Enum: []string{"once", "end"}, Help: "once: a row stops in mid-run; end: it is completed first and cut then, with both counts of forward passes told (nfe and nfe_until). The text is the same where planners never mask again"},
-	{Name: "sampling.max_nfe", Kind: Int, Default: 0, Min: at(0), Help: "most forward passes of a row; the last one opens all that is left (0: no bound)"},
+	{Name: "sampling.max_nfe", Kind: Int, Default: 0, Min: at(0), Help: "most forward passes of a row; the last one opens all that is left. Candidates that a step weighs side by side (infogain) may exceed it (0: no bound)"},
 	{Name: "sampling.pad_to", Kind: Int, Default: 0, Min: at(0), Help: "let the model see rows of this length, the tail masked and never opened (the EB paper's padding; 0: off)"},
 	{Name: "num", Kind: Int, Default: 1, Min: at(1), Max: at(1e7), Help: "samples, or samples of each prompt"},
 	{Name: "batch", Kind: Int, Default: 0, Min: at(0), Max: at(4096), Help: "rows that share a forward pass (0: up to 8 on a CPU, 64 on a GPU)"},
