@@ -10,7 +10,7 @@
 //		}, sdk.Needs(sdk.Entropy))
 //	}
 //
-// Options is a plain struct with tags, see package options. [NewPlanner] makes the same planner as a value that runs in
-// process; [NewSampler] and [ServeSampler] do for samplers what their namesakes do for planners. A trainer is a graph, see
-// package trainer: [ServeTrainer], [NewTrainer].
+// Options is a plain struct with tags, see package options; options that several plugins share are a struct that each
+// embeds. [NewPlanner] makes the same planner as a value that runs in process; [NewSampler] and [ServeSampler] do for
+// samplers what their namesakes do for planners. A trainer is a graph, see package trainer: [ServeTrainer], [NewTrainer].
 package sdk

@@ -8,11 +8,27 @@
 //
 // Fields are bool, int, int32, int64, float32, float64 or string. A field without a default starts at its zero value.
 // Floating point options also take the texts "inf" and "-inf", which JSON has no number for.
+//
+// Options that several plugins share are a struct of their own, which each embeds by value, to any depth. Its options
+// come among the others under their own names, and Go promotes its fields. To the user nothing tells them apart:
+//
+//	type Proxy struct {
+//		Proxy string `option:"proxy" default:"entropy" enum:"entropy,confidence,margin" help:"order of opening"`
+//	}
+//
+//	type Options struct {
+//		shared.Proxy
+//		K int `option:"k" default:"1" min:"1" help:"positions opened in a step"`
+//	}
+//
+// No two options of a struct may have the same name. What an embedded struct says stands: a plugin that wants another
+// default declares the option itself, or embeds another struct.
 package options
 
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -23,8 +39,9 @@ type field struct {
 	help     string
 	enum     []string
 	min, max *float64
-	preset   any // the default: bool, int64, float64 or string
-	index    int
+	preset   any    // the default: bool, int64, float64 or string
+	index    []int  // from the outermost struct, for reflect's FieldByIndex
+	declared string // where, for errors
 }
 
 type kind string
@@ -41,49 +58,77 @@ var kinds = map[reflect.Kind]kind{
 	reflect.Int: integer, reflect.Int32: integer, reflect.Int64: integer,
 }
 
-// fields reads the tags of a struct. Its errors are mistakes of the plugin's author.
+// fields reads the tags of a struct and of the structs that it embeds. Its errors are mistakes of the plugin's author.
 func fields(t reflect.Type) ([]field, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("options type %s: expected a struct", t)
 	}
 	var out []field
 	for i := range t.NumField() {
-		sf := t.Field(i)
-		name, ok := sf.Tag.Lookup("option")
-		if !ok {
-			continue
+		found, err := fieldsAt(t, t.Field(i))
+		if err != nil {
+			return nil, err
 		}
-		f := field{name: name, kind: kinds[sf.Type.Kind()], help: sf.Tag.Get("help"), index: i}
-		fail := func(format string, args ...any) ([]field, error) {
-			return nil, fmt.Errorf("options field %s.%s: %s", t, sf.Name, fmt.Sprintf(format, args...))
-		}
-		if name == "" || f.kind == "" || !sf.IsExported() {
-			return fail("expected an exported bool, integer, float or string with a name in its option tag, found %q of type %s", name, sf.Type)
-		}
-		if tag, ok := sf.Tag.Lookup("enum"); ok {
-			f.enum = strings.Split(tag, ",")
-		}
-		for tag, to := range map[string]**float64{"min": &f.min, "max": &f.max} {
-			if v, ok := sf.Tag.Lookup(tag); ok {
-				x, err := parseNumber(v)
-				if err != nil {
-					return fail("tag %s: %v", tag, err)
-				}
-				*to = &x
+		for _, f := range found {
+			if same := slices.IndexFunc(out, func(g field) bool { return g.name == f.name }); same >= 0 {
+				return nil, fmt.Errorf("options type %s: option %s: expected one field of that name, found %s and %s; rename one or leave one out", t, f.name, out[same].declared, f.declared)
 			}
+			f.index = append([]int{i}, f.index...)
+			out = append(out, f)
 		}
-		f.preset = map[kind]any{boolean: false, integer: int64(0), number: 0.0, text: ""}[f.kind]
-		if v, ok := sf.Tag.Lookup("default"); ok {
-			d, err := f.parse(v)
-			if err == nil {
-				err = f.check(d)
-			}
-			if err != nil {
-				return fail("tag default: %v", err)
-			}
-			f.preset = d
-		}
-		out = append(out, f)
 	}
 	return out, nil
+}
+
+// fieldsAt returns the options of one field of the struct t: its own, those of an embedded struct, or none.
+func fieldsAt(t reflect.Type, sf reflect.StructField) ([]field, error) {
+	declared := t.String() + "." + sf.Name
+	_, option := sf.Tag.Lookup("option")
+	switch {
+	case option:
+		f, err := read(sf)
+		if err != nil {
+			return nil, fmt.Errorf("options field %s: %w", declared, err)
+		}
+		f.declared = declared
+		return []field{f}, nil
+	case sf.Anonymous && sf.Type.Kind() == reflect.Pointer:
+		return nil, fmt.Errorf("options field %s: expected a struct embedded by value, found the pointer %s; embed %s", declared, sf.Type, sf.Type.Elem())
+	case sf.Anonymous && sf.Type.Kind() == reflect.Struct:
+		return fields(sf.Type)
+	}
+	return nil, nil
+}
+
+// read reads the tags of one option.
+func read(sf reflect.StructField) (field, error) {
+	name := sf.Tag.Get("option")
+	f := field{name: name, kind: kinds[sf.Type.Kind()], help: sf.Tag.Get("help")}
+	if name == "" || f.kind == "" || !sf.IsExported() {
+		return f, fmt.Errorf("expected an exported bool, integer, float or string with a name in its option tag, found %q of type %s", name, sf.Type)
+	}
+	if tag, ok := sf.Tag.Lookup("enum"); ok {
+		f.enum = strings.Split(tag, ",")
+	}
+	for tag, to := range map[string]**float64{"min": &f.min, "max": &f.max} {
+		if v, ok := sf.Tag.Lookup(tag); ok {
+			x, err := parseNumber(v)
+			if err != nil {
+				return f, fmt.Errorf("tag %s: %w", tag, err)
+			}
+			*to = &x
+		}
+	}
+	f.preset = map[kind]any{boolean: false, integer: int64(0), number: 0.0, text: ""}[f.kind]
+	if v, ok := sf.Tag.Lookup("default"); ok {
+		d, err := f.parse(v)
+		if err == nil {
+			err = f.check(d)
+		}
+		if err != nil {
+			return f, fmt.Errorf("tag default: %w", err)
+		}
+		f.preset = d
+	}
+	return f, nil
 }

@@ -45,7 +45,7 @@ func Parse[O any](given []byte) (O, error) {
 				continue
 			}
 		}
-		if err := set(to.Field(f.index), v); err != nil {
+		if err := set(to.FieldByIndex(f.index), v); err != nil {
 			problems = append(problems, fmt.Sprintf("option %s: %v", f.name, err))
 		}
 	}
