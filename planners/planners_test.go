@@ -130,8 +130,10 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// The schedules that a planner offers are those that it takes.
+// The schedules that a planner offers are those that it takes, and planners with k offer the same ones, whatever their
+// defaults are.
 func TestSchedules(t *testing.T) {
+	offered := map[string][]string{} // by planner with k
 	for name, make := range planners.All() {
 		d, err := make().Describe(t.Context())
 		if err != nil {
@@ -143,11 +145,24 @@ func TestSchedules(t *testing.T) {
 		if err := json.Unmarshal([]byte(d.OptionsSchema), &schema); err != nil {
 			t.Fatal(err)
 		}
-		for _, schedule := range schema.Properties["schedule"].Enum {
+		schedules := schema.Properties["schedule"].Enum
+		if _, ok := schema.Properties["k"]; ok {
+			offered[name] = schedules
+		}
+		for _, schedule := range schedules {
 			if _, err := make().Start(t.Context(), sampling.Run{Options: []byte(`{"schedule":"` + schedule + `"}`)}); err != nil {
 				t.Errorf("%s, schedule %s: %v", name, schedule, err)
 			}
 		}
+	}
+	sorted := cmpopts.SortSlices(func(a, b string) bool { return a < b })
+	for name, schedules := range offered {
+		if diff := cmp.Diff(offered["confidence"], schedules, sorted); diff != "" {
+			t.Errorf("%s (-confidence +%s):\n%s", name, name, diff)
+		}
+	}
+	if len(offered) < 2 || len(offered["confidence"]) == 0 {
+		t.Errorf("expected planners with k and schedule, confidence among them, found %v", offered)
 	}
 }
 

@@ -5,9 +5,14 @@ import (
 	"github.com/mdmhost/mdmhost/plugins/sdk"
 )
 
-// Options are those of every planner that opens a scheduled number of positions and has no others.
+// PerStep is the option of planners that open k positions a step where the schedule says so.
+type PerStep struct {
+	K int `option:"k" default:"1" min:"1" help:"positions opened a step, with the schedules auto and k"`
+}
+
+// Options are those of a planner that opens a scheduled number of positions. Planners with more options embed them.
 type Options struct {
-	K        int    `option:"k" default:"1" min:"1" help:"positions opened a step, with the schedules auto and k"`
+	PerStep
 	Schedule string `option:"schedule" default:"auto" enum:"auto,k,uniform,linear,dream,alpha,arccos,cosine,pow2,pow3,pow0.5,log,exp,stochastic_transfer" help:"how many positions each step opens: k; auto = k where steps*k covers the blanks, else uniform; uniform (LLaDA); linear; dream; alpha = rounded expectation of the reverse process; arccos (Halton); cosine, pow2, pow3, pow0.5, log, exp (MaskGIT); stochastic_transfer = binomial, with the probability of the sampler's time grid"`
 }
 

@@ -12,11 +12,10 @@ import (
 
 // Options of the planner "density".
 type Options struct {
-	Sigma      float64 `option:"sigma" default:"10" min:"0.1" max:"10000" help:"standard deviation of the Gaussian in positions; smaller keeps closer to what is known"`
-	Confidence string  `option:"confidence" default:"max" enum:"max,drawn" help:"max: the largest probability; drawn: the probability of the drawn token (equal at temperature 0)"`
-	On         string  `option:"on" default:"model" enum:"model,tempered,sampling" help:"distribution of the drawn token's probability: before temperature, after it, or after temperature and top_k, top_p, min_p"`
-	K          int     `option:"k" default:"1" min:"1" help:"positions opened a step, with the schedules auto and k"`
-	Schedule   string  `option:"schedule" default:"auto" enum:"auto,k,uniform,linear,dream,alpha,arccos,cosine,pow2,pow3,pow0.5,log,exp,stochastic_transfer" help:"how many positions each step opens, as for the planner confidence"`
+	Sigma float64 `option:"sigma" default:"10" min:"0.1" max:"10000" help:"standard deviation of the Gaussian in positions; smaller keeps closer to what is known"`
+	certainty.Largest
+	certainty.Distribution
+	count.Options
 }
 
 // New returns the planner "density".

@@ -13,8 +13,8 @@ import (
 type Options struct {
 	Factor     float64 `option:"factor" default:"1" min:"0" help:"the n-th surest position opens if (n+1)(1 - c) is below it; 0 opens one position a step. The public loops are off by one at the end: one opens all where only the last fails, the other never opens the last"`
 	MaxPerStep int     `option:"max_per_step" default:"0" min:"0" help:"positions opened a step at most; 0 = no limit"`
-	Confidence string  `option:"confidence" default:"max" enum:"max,drawn" help:"max: the largest probability; drawn: the probability of the drawn token (equal at temperature 0)"`
-	On         string  `option:"on" default:"model" enum:"model,tempered,sampling" help:"distribution of the drawn token's probability: before temperature, after it, or after temperature and top_k, top_p, min_p"`
+	certainty.Largest
+	certainty.Distribution
 }
 
 // New returns the planner "factor". Its steps are only a cap.

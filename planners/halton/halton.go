@@ -13,10 +13,10 @@ import (
 
 // Options of the planner "halton".
 type Options struct {
-	Rows     int    `option:"rows" default:"0" min:"0" max:"65536" help:"rows of the grid; 0 = as many as the columns need to cover the row of tokens"`
-	Cols     int    `option:"cols" default:"0" min:"0" max:"65536" help:"columns of the grid; 0 = as many as the rows need; with both 0 the grid is the nearest square that reaches the last blank, so give both for infilling"`
-	Start    int    `option:"start" default:"0" min:"0" help:"position of the grid's first cell, row by row from there; positions outside the grid come last, from left to right"`
-	K        int    `option:"k" default:"1" min:"1" help:"positions opened a step, with the schedules auto and k"`
+	Rows  int `option:"rows" default:"0" min:"0" max:"65536" help:"rows of the grid; 0 = as many as the columns need to cover the row of tokens"`
+	Cols  int `option:"cols" default:"0" min:"0" max:"65536" help:"columns of the grid; 0 = as many as the rows need; with both 0 the grid is the nearest square that reaches the last blank, so give both for infilling"`
+	Start int `option:"start" default:"0" min:"0" help:"position of the grid's first cell, row by row from there; positions outside the grid come last, from left to right"`
+	count.PerStep
 	Schedule string `option:"schedule" default:"arccos" enum:"arccos,auto,k,uniform,linear,dream,alpha,cosine,pow2,pow3,pow0.5,log,exp,stochastic_transfer" help:"how many positions each step opens; arccos is Halton-MaskGIT's, which takes 32 to 64 steps"`
 }
 

@@ -12,8 +12,8 @@ import (
 type Options struct {
 	LowThreshold float64 `option:"low_threshold" default:"0.4" min:"0" help:"the surest position of each run of masks opens if its confidence exceeds this; if no run has one, the single surest does"`
 	Threshold    float64 `option:"threshold" default:"inf" min:"0" help:"positions whose confidence exceeds this open in any case; inf (dInfer's None) = off"`
-	Confidence   string  `option:"confidence" default:"drawn" enum:"drawn,max" help:"drawn: probability of the drawn token; max: the largest probability (equal at temperature 0)"`
-	On           string  `option:"on" default:"model" enum:"model,tempered,sampling" help:"distribution of the drawn token's probability: before temperature, after it, or after temperature and top_k, top_p, min_p"`
+	certainty.Drawn
+	certainty.Distribution
 }
 
 // New returns the planner "hierarchy". Its steps are only a cap.

@@ -16,9 +16,9 @@ type Options struct {
 	KLThreshold   float64 `option:"kl_threshold" default:"0.01" min:"0" help:"nats, below which the divergence from the step before must lie; the paper's are 0.01 to 0.015 for LLaDA, 0.001 to 0.005 for Dream; 0 opens by schedule alone"`
 	HistoryLength int     `option:"history_length" default:"2" min:"1" help:"steps in a row over which the divergence must lie below kl_threshold; no position of a row or block is at rest in its first history_length steps"`
 	Unmask        string  `option:"unmask" default:"all" enum:"all,max_conf,min_kl" help:"of the positions at rest open all, the surest, or the one with the smallest divergence"`
-	Confidence    string  `option:"confidence" default:"max" enum:"max,drawn" help:"max: the largest probability; drawn: the probability of the drawn token (equal at temperature 0)"`
-	Alg           string  `option:"alg" default:"confidence" enum:"confidence,margin,entropy" help:"what ranks the positions where none is at rest: largest confidence, largest p1 - p2, or smallest entropy; KLASS's public file for LLaDA has the sign of entropy flipped and opens the most uncertain"`
-	MinimalTopK   int     `option:"minimal_topk" default:"1" min:"1" help:"where no position is at rest so many open at least, or as many as LLaDA's schedule opens in this step if those are more"`
+	certainty.Largest
+	Alg         string `option:"alg" default:"confidence" enum:"confidence,margin,entropy" help:"what ranks the positions where none is at rest: largest confidence, largest p1 - p2, or smallest entropy; KLASS's public file for LLaDA has the sign of entropy flipped and opens the most uncertain"`
+	MinimalTopK int    `option:"minimal_topk" default:"1" min:"1" help:"where no position is at rest so many open at least, or as many as LLaDA's schedule opens in this step if those are more"`
 }
 
 // New returns the planner "klass". Its steps are only a cap.

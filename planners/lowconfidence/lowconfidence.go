@@ -12,10 +12,10 @@ import (
 
 // Options of the planner "low_confidence".
 type Options struct {
-	Confidence string `option:"confidence" default:"drawn" enum:"drawn,max" help:"drawn: probability of the drawn token (LLaDA, Dream); max: the largest probability"`
-	On         string `option:"on" default:"model" enum:"model,tempered,sampling" help:"distribution of the drawn token's probability: model = before temperature (LLaDA); tempered = after it; sampling = after temperature, top_k, top_p and min_p (Dream). The latter two saturate at temperatures of 0.2 and less, where all are 1 and ties silently open from left to right"`
-	K          int    `option:"k" default:"1" min:"1" help:"positions opened a step, with the schedules auto and k"`
-	Schedule   string `option:"schedule" default:"uniform" enum:"auto,k,uniform,linear,dream,alpha,arccos,cosine,pow2,pow3,pow0.5,log,exp,stochastic_transfer" help:"how many positions each step opens; uniform is LLaDA's: blanks/steps, one more in the first steps, any number of steps"`
+	certainty.Drawn
+	certainty.Distribution
+	count.PerStep
+	Schedule string `option:"schedule" default:"uniform" enum:"auto,k,uniform,linear,dream,alpha,arccos,cosine,pow2,pow3,pow0.5,log,exp,stochastic_transfer" help:"how many positions each step opens; uniform is LLaDA's: blanks/steps, one more in the first steps, any number of steps"`
 }
 
 // New returns the planner "low_confidence".

@@ -18,10 +18,9 @@ type Options struct {
 	Lambda      float64 `option:"lambda" default:"0.25" min:"0" help:"how fast the weight of positions falls from left to right; 0 for Sudoku, 0.25 mostly, 0.5 for Countdown"`
 	Alpha       float64 `option:"alpha" default:"10" min:"0" help:"cap of the calibrated confidence -c ln f (the paper's README prints c ln f, its code has the minus sign)"`
 	Frequencies string  `option:"frequencies" help:"JSON file of token frequencies in PC-Sampler's form, {\"num_token\": N, \"p_baseline_dict\": {\"ID\": COUNT, ...}}; absent tokens count 1. Without a file all tokens are equally frequent"`
-	Confidence  string  `option:"confidence" default:"drawn" enum:"drawn,max" help:"drawn: probability of the drawn token; max: the largest probability (equal at temperature 0)"`
-	On          string  `option:"on" default:"model" enum:"model,tempered,sampling" help:"distribution of the drawn token's probability: before temperature, after it, or after temperature and top_k, top_p, min_p"`
-	K           int     `option:"k" default:"1" min:"1" help:"positions opened a step, with the schedules auto and k"`
-	Schedule    string  `option:"schedule" default:"auto" enum:"auto,k,uniform,linear,dream,alpha,arccos,cosine,pow2,pow3,pow0.5,log,exp,stochastic_transfer" help:"how many positions each step opens, as for the planner confidence"`
+	certainty.Drawn
+	certainty.Distribution
+	count.Options
 }
 
 // New returns the planner "pc_sampler".

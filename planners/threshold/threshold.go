@@ -18,8 +18,8 @@ type Options struct {
 	MinimalTopK int     `option:"minimal_topk" default:"1" min:"1" help:"where fewer positions are sure, so many of the surest open; more than 1 is known to repeat tokens"`
 	Fallback    string  `option:"fallback" default:"minimal_topk" enum:"minimal_topk,scheduled" help:"where fewer positions are sure: the minimal_topk surest, or as many as LLaDA's schedule opens in this step if those are more (LLaDA2's num_to_transfer)"`
 	MaxPerStep  int     `option:"max_per_step" default:"0" min:"0" help:"positions opened a step at most, the surest; 0 = no limit"`
-	Confidence  string  `option:"confidence" default:"max" enum:"max,drawn" help:"max: the largest probability; drawn: the probability of the drawn token (equal at temperature 0)"`
-	On          string  `option:"on" default:"model" enum:"model,tempered,sampling" help:"distribution of the drawn token's probability: before temperature, after it (SGLang), or after temperature and top_k, top_p, min_p"`
+	certainty.Largest
+	certainty.Distribution
 }
 
 // New returns the planner "threshold". Its steps are only a cap, unless the fallback is scheduled.

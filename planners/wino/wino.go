@@ -21,7 +21,7 @@ type Options struct {
 	MinAccept   int     `option:"min_accept" default:"5" min:"1" help:"but no fewer are allowed than so many"`
 	MaxAccept   int     `option:"max_accept" default:"20" min:"1" help:"and no more than so many"`
 	RemaskLimit string  `option:"remask_limit" default:"opened" enum:"opened,opened_before" help:"opened: a step masks fewer positions than it opens itself, so that each leaves fewer masks; opened_before: fewer than the step before opened, the row's or block's first step fewer than 30 (WINO's code), so that masks may also grow in number. A step that opens one masks none in either case"`
-	Confidence  string  `option:"confidence" default:"drawn" enum:"drawn,max" help:"drawn: the probability of the drawn token (WINO's code); max: the largest probability (equal at temperature 0)"`
+	certainty.Drawn
 }
 
 // first is what WINO's code takes as opened before a block's first step.
