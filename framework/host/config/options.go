@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -67,7 +67,12 @@ func ValidateOptions(schema string, options map[string]any, where func(name stri
 			delete(typed, name)
 		}
 	}
-	if err := fits(schema, typed, add); err != nil {
+	if err := fits(schema, typed, func(name, text string) {
+		if p, known := shape.Properties[name]; known && p.key().Kind != "" {
+			text = "expected " + p.key().expected() + ", found " + quote(options[name]) + p.meant(typed[name])
+		}
+		add(name, text)
+	}); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
@@ -81,7 +86,58 @@ func noOptions(n int) string {
 	return ""
 }
 
-type property struct{ Type any }
+// property is what the schema says of an option, as far as people are told.
+type property struct {
+	Type             any
+	Enum             []any
+	Minimum, Maximum *float64
+	Above            *float64 `json:"exclusiveMinimum"`
+	Below            *float64 `json:"exclusiveMaximum"`
+}
+
+// types are the names of JSON Schema.
+func (p property) types() []any {
+	if list, ok := p.Type.([]any); ok {
+		return list
+	}
+	return []any{p.Type}
+}
+
+// texts are the words of an enum.
+func (p property) texts() []string {
+	var out []string
+	for _, v := range p.Enum {
+		if text, ok := v.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// key describes the option in the words of the host's own settings; its kind is "" where they have none.
+func (p property) key() *Key {
+	k := &Key{Min: cmp.Or(p.Above, p.Minimum), Max: cmp.Or(p.Below, p.Maximum), Above: p.Above != nil, Below: p.Below != nil, Enum: p.texts()}
+	has := func(t string) bool { return slices.Contains(p.types(), any(t)) }
+	switch {
+	case has("number") && has("string"):
+		k.Kind = "a number (or inf)" // a text is how JSON says infinity
+	case has("number"):
+		k.Kind = Float
+	case has("integer"):
+		k.Kind = Int
+	case has("boolean"):
+		k.Kind = Bool
+	case has("string"):
+		k.Kind = String
+	}
+	return k
+}
+
+// meant names the allowed text that is near to what was given.
+func (p property) meant(given any) string {
+	text, _ := given.(string)
+	return perhaps(text, p.texts())
+}
 
 // convert gives a text the type of the property, another than string where it can; what does not convert stays a string
 // for the schema to judge.
@@ -90,10 +146,7 @@ func (p property) convert(v any) any {
 	if !ok {
 		return v
 	}
-	types, ok := p.Type.([]any)
-	if !ok {
-		types = []any{p.Type}
-	}
+	types := p.types()
 	var out any
 	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
 		return string(text)
@@ -150,7 +203,7 @@ func fits(schema string, options map[string]any, report func(name, text string))
 	walk = func(e *jsonschema.ValidationError) {
 		if len(e.Causes) == 0 {
 			name := strings.Join(e.InstanceLocation, ".")
-			report(name, e.ErrorKind.LocalizedString(printer)+hint(e.ErrorKind))
+			report(name, e.ErrorKind.LocalizedString(printer))
 		}
 		for _, cause := range e.Causes {
 			walk(cause)
@@ -158,20 +211,4 @@ func fits(schema string, options map[string]any, report func(name, text string))
 	}
 	walk(invalid)
 	return nil
-}
-
-// hint names the allowed text that was probably meant; the message lists all of them.
-func hint(e jsonschema.ErrorKind) string {
-	enum, ok := e.(*kind.Enum)
-	if !ok {
-		return ""
-	}
-	given, _ := enum.Got.(string)
-	var texts []string
-	for _, v := range enum.Want {
-		if text, ok := v.(string); ok {
-			texts = append(texts, text)
-		}
-	}
-	return perhaps(given, texts)
 }

@@ -14,6 +14,7 @@ const schema = `{"type": "object", "additionalProperties": false, "properties": 
 	"proxy": {"type": "string", "enum": ["entropy", "confidence", "margin"]},
 	"k": {"type": "integer", "minimum": 1},
 	"most": {"type": ["number", "string"]},
+	"bound": {"type": ["number", "string"], "minimum": 0, "pattern": "^(inf|[0-9.]+)$"},
 	"strict": {"type": "boolean"},
 	"weights": {"type": "array", "items": {"type": "number"}}}}`
 
@@ -49,13 +50,14 @@ func TestOptionsOfTwoTypes(t *testing.T) {
 
 func TestOptionsAllProblemsAtOnce(t *testing.T) {
 	_, err := config.ValidateOptions(schema, map[string]any{
-		"gama": config.Text("1"), "proxy": config.Text("entropie"), "k": config.Text("0"), "gamma": config.Text("much"),
+		"gama": config.Text("1"), "proxy": config.Text("entropie"), "k": config.Text("0"), "gamma": config.Text("much"), "bound": config.Text("nan"),
 	}, where)
-	want := `configuration: 4 problems
+	want := `configuration: 5 problems
+  --set planner.bound: expected a number (or inf) from 0, found "nan"
   --set planner.gama: unknown option; did you mean gamma?
-  --set planner.gamma: got string, want number
-  --set planner.k: minimum: got 0, want 1
-  --set planner.proxy: value must be one of 'entropy', 'confidence', 'margin'; did you mean entropy?`
+  --set planner.gamma: expected a number from 0, found "much"
+  --set planner.k: expected a whole number from 1, found "0"
+  --set planner.proxy: expected entropy, confidence or margin, found "entropie"; did you mean entropy?`
 	if err == nil || cmp.Diff(want, err.Error()) != "" {
 		t.Errorf("%v", err)
 	}
