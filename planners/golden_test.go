@@ -1,9 +1,6 @@
 package planners_test
 
 import (
-	"bytes"
-	"compress/gzip"
-	_ "embed"
 	"encoding/json"
 	"slices"
 	"testing"
@@ -11,13 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners"
 	"github.com/mdmhost/mdmhost/planners/internal/try"
 )
-
-//go:embed testdata/golden.json.gz
-var golden []byte
 
 // state is a row in the golden file's units: 1/4096 for probabilities, uniforms and alphas, 1/64 for the rest.
 type state struct {
@@ -65,18 +60,12 @@ func (s state) row() sampling.Row {
 
 // Every planner opens what the numpy reference opens, in at least 200 states each.
 func TestAgainstReference(t *testing.T) {
-	z, err := gzip.NewReader(bytes.NewReader(golden))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var file struct {
 		V      int
 		States []state
 		Cases  [][5]json.RawMessage // planner, state, options, open, acted as
 	}
-	if err := json.NewDecoder(z).Decode(&file); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/golden.json.gz", &file)
 	cases, wrong := map[string]int{}, map[string]int{}
 	for n, c := range file.Cases {
 		var name string

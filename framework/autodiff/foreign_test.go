@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/mdmhost/mdmhost/framework/autodiff"
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/graph"
 )
 
 // Models that others exported: gradients by every weight are PyTorch's.
 func TestForeignModels(t *testing.T) {
 	var cases []batch
-	load(t, "foreign.json.gz", &cases)
+	goldenfile.Read(t, "testdata/foreign.json.gz", &cases)
 	for _, g := range cases {
 		file, err := os.ReadFile(filepath.Join("../../../shared/models", g.Name, "onnx/model.onnx"))
 		if err != nil {
@@ -48,7 +49,7 @@ func TestForeignModels(t *testing.T) {
 // The same small BERT from both exporters of PyTorch, with and without sizes, from opset 17 to 23.
 func TestExports(t *testing.T) {
 	var cases []batch
-	load(t, "export.json.gz", &cases)
+	goldenfile.Read(t, "testdata/export.json.gz", &cases)
 	for _, g := range cases {
 		file, err := os.ReadFile(filepath.Join("testdata/export", g.Name+".onnx"))
 		if err != nil {

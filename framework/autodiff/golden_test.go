@@ -2,13 +2,9 @@ package autodiff_test
 
 import (
 	"cmp"
-	"compress/gzip"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +13,7 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/autodiff"
 	"github.com/mdmhost/mdmhost/framework/autodiff/internal/run"
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/graph"
 )
 
@@ -39,22 +36,6 @@ type goldenInput struct {
 	Type       graph.Type
 	Dims       []int64
 	Data, Grad []byte
-}
-
-func load(t testing.TB, file string, into any) {
-	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(z).Decode(into); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // attributes turns JSON values into attributes: a number of a float attribute has a fraction or stands in floats.
@@ -144,7 +125,7 @@ func (g golden) build(opset int64, dynamic bool, o autodiff.Options) (*graph.Mod
 // threads, many times. The table of the worst error of each operator comes with -v.
 func TestRules(t *testing.T) {
 	var cases []golden
-	load(t, "golden.json.gz", &cases)
+	goldenfile.Read(t, "testdata/golden.json.gz", &cases)
 	worst := map[string]float64{}
 	for _, g := range cases {
 		for _, f := range g.forms() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/network"
 )
@@ -17,7 +18,7 @@ func TestNetworks(t *testing.T) {
 		Config network.Config
 		batch
 	}
-	load(t, "network.json.gz", &cases)
+	goldenfile.Read(t, "testdata/network.json.gz", &cases)
 	for _, g := range cases {
 		worst := 0.0
 		for _, r := range []struct {

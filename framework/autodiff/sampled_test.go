@@ -14,6 +14,7 @@ import (
 
 // sampled is a gradient of a golden file: its greatest magnitude and some of its entries.
 type sampled struct {
+	Norm   float64 // for people: entries and the largest say more
 	Max    float64
 	At     []int
 	Values []float64

@@ -2,8 +2,6 @@ package diffusion_test
 
 import (
 	"bytes"
-	"compress/gzip"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,10 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mdmhost/mdmhost/framework/diffusion"
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 )
-
-//go:embed testdata/golden.json.gz
-var goldenFile []byte
 
 // number is a float64 whose infinities are strings in JSON.
 type number float64
@@ -80,13 +76,7 @@ type golden struct {
 
 func readGolden(t *testing.T) (g golden) {
 	t.Helper()
-	r, err := gzip.NewReader(bytes.NewReader(goldenFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(r).Decode(&g); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/golden.json.gz", &g)
 	if len(g.Schedules) == 0 || len(g.Grids) == 0 || len(g.Times) == 0 || len(g.PAPL) == 0 || len(g.ExactCounts) == 0 {
 		t.Fatal("golden.json.gz lacks a part")
 	}

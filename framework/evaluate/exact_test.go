@@ -1,10 +1,6 @@
 package evaluate_test
 
 import (
-	"bytes"
-	"compress/gzip"
-	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -15,10 +11,8 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/diffusion"
 	"github.com/mdmhost/mdmhost/framework/evaluate"
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 )
-
-//go:embed testdata/exact.json.gz
-var golden []byte
 
 type toy struct {
 	Name      string
@@ -47,13 +41,7 @@ func (t toy) denoise(z []int64) ([][]float64, error) {
 }
 
 func toys(t *testing.T) (out []toy) {
-	r, err := gzip.NewReader(bytes.NewReader(golden))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(r).Decode(&out); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/exact.json.gz", &out)
 	return out
 }
 

@@ -1,10 +1,6 @@
 package evaluate_test
 
 import (
-	"bytes"
-	"compress/gzip"
-	_ "embed"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -12,10 +8,8 @@ import (
 	"testing"
 
 	"github.com/mdmhost/mdmhost/framework/evaluate"
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 )
-
-//go:embed testdata/planned.json.gz
-var planned []byte
 
 // wavy is a tiny denoiser by formula, with planners by formula: those of testdata/planned.py.
 type wavy struct {
@@ -30,13 +24,7 @@ type wavy struct {
 }
 
 func wavies(t *testing.T) (out []wavy) {
-	r, err := gzip.NewReader(bytes.NewReader(planned))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(r).Decode(&out); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/planned.json.gz", &out)
 	return out
 }
 

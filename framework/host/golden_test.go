@@ -1,14 +1,12 @@
 package host_test
 
 import (
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -35,19 +33,8 @@ type goldenModel struct {
 }
 
 func readGolden(t *testing.T) []goldenModel {
-	f, err := os.Open("../sampling/testdata/golden.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close() //nolint:errcheck // only read
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out []goldenModel
-	if err := json.NewDecoder(z).Decode(&out); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "../sampling/testdata/golden.json.gz", &out)
 	return out
 }
 

@@ -1,28 +1,17 @@
 package host_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
 // Guided rows are those of testdata/guided.py, token by token and in its order, but for near-ties.
 func TestGuidanceIsPythons(t *testing.T) {
-	f, err := os.Open("testdata/guided.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var golden struct {
 		Model  string
 		Inputs [][]int32
@@ -36,9 +25,7 @@ func TestGuidanceIsPythons(t *testing.T) {
 			}
 		}
 	}
-	if err := json.NewDecoder(z).Decode(&golden); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/guided.json.gz", &golden)
 	compared := 0
 	for _, c := range golden.Cases {
 		keep := strings.ReplaceAll(fmt.Sprint(c.Keep), " ", ",")

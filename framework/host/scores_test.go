@@ -1,16 +1,14 @@
 package host_test
 
 import (
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -39,19 +37,8 @@ func sampleRows(t *testing.T, h *host.Host, temperature float32, steps int, rows
 // rxnfp-bert under the planner rxnmapper-albert writes what a Python loop over the same two files writes (testdata/network.py),
 // whatever the batch. A row may differ only where one of its decisions was a near-tie; those rows are counted and listed.
 func TestNetworkGolden(t *testing.T) {
-	f, err := os.Open("testdata/network.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close() //nolint:errcheck // only read
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var g goldenModel
-	if err := json.NewDecoder(z).Decode(&g); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/network.json.gz", &g)
 	for i, run := range g.Runs {
 		t.Run(fmt.Sprintf("%v steps %d", run.Options, run.Steps), func(t *testing.T) {
 			settings := []string{"model=../../../shared/models/rxnfp-bert", "planner=p2", "planner.network=rxnmapper-albert", "runtime.threads=1",

@@ -1,16 +1,14 @@
 package network_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/network"
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -28,20 +26,7 @@ type alone struct {
 
 func readAlone(t *testing.T) (out []alone) {
 	t.Helper()
-	f, err := os.Open("testdata/alone.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := json.NewDecoder(z)
-	d.DisallowUnknownFields()
-	if err := d.Decode(&out); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/alone.json.gz", &out)
 	return out
 }
 

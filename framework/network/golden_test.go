@@ -1,15 +1,13 @@
 package network_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/network"
 )
 
@@ -28,20 +26,7 @@ type golden struct {
 
 func readGolden(t testing.TB) (out []golden) {
 	t.Helper()
-	f, err := os.Open("testdata/golden.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := json.NewDecoder(z)
-	d.DisallowUnknownFields()
-	if err := d.Decode(&out); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/golden.json.gz", &out)
 	return out
 }
 

@@ -1,7 +1,6 @@
 package dfm_test
 
 import (
-	_ "embed"
 	"fmt"
 	"math"
 	"testing"
@@ -10,13 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners/dfm"
 	"github.com/mdmhost/mdmhost/planners/internal/try"
 )
-
-//go:embed testdata/golden.json.gz
-var golden []byte
 
 // at places a row in time, with uniforms.
 func at(r sampling.Row, t float64, uniform []float64) sampling.Row {
@@ -34,7 +31,7 @@ func TestAgainstReference(t *testing.T) {
 		Open, Remask []int32
 		Next         float64
 	}
-	try.Golden(t, golden, &cases)
+	goldenfile.Read(t, "testdata/golden.json.gz", &cases)
 	for n, c := range cases {
 		tokens := make([]int32, len(c.Row))
 		var fixed []int

@@ -1,7 +1,6 @@
 package edit_test
 
 import (
-	_ "embed"
 	"encoding/json"
 	"slices"
 	"testing"
@@ -9,13 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners/edit"
 	"github.com/mdmhost/mdmhost/planners/internal/try"
 )
-
-//go:embed testdata/golden.json.gz
-var golden []byte
 
 func TestAgainstReference(t *testing.T) {
 	var cases []struct {
@@ -25,7 +22,7 @@ func TestAgainstReference(t *testing.T) {
 		Open      []int32
 		Overwrite [][2]int32
 	}
-	try.Golden(t, golden, &cases)
+	goldenfile.Read(t, "testdata/golden.json.gz", &cases)
 	for n, c := range cases {
 		p := edit.New()
 		try.Start(t, p, string(c.Options))

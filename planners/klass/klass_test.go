@@ -1,7 +1,6 @@
 package klass_test
 
 import (
-	_ "embed"
 	"encoding/json"
 	"math"
 	"testing"
@@ -9,13 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners/internal/try"
 	"github.com/mdmhost/mdmhost/planners/klass"
 )
-
-//go:embed testdata/golden.json.gz
-var golden []byte
 
 // Along whole rows, every step opens what the numpy reference opens.
 func TestAgainstReference(t *testing.T) {
@@ -29,7 +26,7 @@ func TestAgainstReference(t *testing.T) {
 			Rest                bool
 		}
 	}
-	try.Golden(t, golden, &rows)
+	goldenfile.Read(t, "testdata/golden.json.gz", &rows)
 	p, states, resting := klass.New(), 0, 0
 	for number, g := range rows {
 		try.Start(t, p, string(g.Options))

@@ -1,10 +1,7 @@
 package p2_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"math"
 	"strings"
@@ -12,13 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners/internal/try"
 	"github.com/mdmhost/mdmhost/planners/p2"
 )
-
-//go:embed testdata/golden.json.gz
-var packed []byte
 
 // golden is the file that testdata/golden.py describes.
 type golden struct {
@@ -38,13 +33,7 @@ type golden struct {
 
 func read(t *testing.T) (g golden) {
 	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(z).Decode(&g); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/golden.json.gz", &g)
 	return g
 }
 

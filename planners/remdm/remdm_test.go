@@ -1,7 +1,6 @@
 package remdm_test
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,13 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners/internal/try"
 	"github.com/mdmhost/mdmhost/planners/remdm"
 )
-
-//go:embed testdata/golden.json.gz
-var golden []byte
 
 // Step by step what the numpy reference does, in 200 episodes of all strategies with their noise.
 func TestAgainstReference(t *testing.T) {
@@ -28,7 +25,7 @@ func TestAgainstReference(t *testing.T) {
 		Length       int
 		Steps        [][4][]int // uniform, logp, open, remask
 	}
-	try.Golden(t, golden, &episodes)
+	goldenfile.Read(t, "testdata/golden.json.gz", &episodes)
 	states := map[string]int{}
 	for n, e := range episodes {
 		var o remdm.Options

@@ -1,7 +1,6 @@
 package wino_test
 
 import (
-	_ "embed"
 	"encoding/json"
 	"math"
 	"slices"
@@ -11,14 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners/internal/try"
 	"github.com/mdmhost/mdmhost/planners/threshold"
 	"github.com/mdmhost/mdmhost/planners/wino"
 )
-
-//go:embed testdata/golden.json.gz
-var golden []byte
 
 // Rows of steps open and mask what the numpy function does.
 func TestAgainstReference(t *testing.T) {
@@ -31,7 +28,7 @@ func TestAgainstReference(t *testing.T) {
 			Open, Remask     []int32
 		}
 	}
-	try.Golden(t, golden, &cases)
+	goldenfile.Read(t, "testdata/golden.json.gz", &cases)
 	states, remasks := 0, 0
 	for n, c := range cases {
 		p := wino.New()

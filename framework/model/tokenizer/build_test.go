@@ -1,29 +1,19 @@
 package tokenizer_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/model/tokenizer"
 )
 
 // TestBuilt: a tokenizer made from data is what the Hugging Face library makes of the same data, and reads like there.
 func TestBuilt(t *testing.T) {
-	f, err := os.Open("testdata/built.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []struct {
 		Name, Kind string
 		Begin, End bool
@@ -31,9 +21,7 @@ func TestBuilt(t *testing.T) {
 		File       any
 		Cases      [][4]json.RawMessage
 	}
-	if err := json.NewDecoder(z).Decode(&all); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/built.json.gz", &all)
 	for _, g := range all {
 		t.Run(g.Name, func(t *testing.T) {
 			b := map[string]func() *tokenizer.Builder{"characters": tokenizer.NewCharacters, "smiles": tokenizer.NewSMILES}[g.Kind]()

@@ -1,13 +1,13 @@
 package tokenizer_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/model/tokenizer"
 )
 
@@ -22,21 +22,11 @@ type golden struct {
 
 func readGolden(t *testing.T) []golden {
 	t.Helper()
-	f, err := os.Open("testdata/golden.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []golden
-	if err := json.NewDecoder(z).Decode(&all); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/golden.json.gz", &all)
 	for i := range all {
 		if string(all[i].File) == "null" {
+			var err error
 			if all[i].File, err = os.ReadFile(smilesFile); err != nil {
 				t.Fatal(err)
 			}

@@ -1,15 +1,13 @@
 package foreign_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"math"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/training/foreign"
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
@@ -195,17 +193,6 @@ type golden struct {
 
 func readGolden(t testing.TB) (g golden, in batch) {
 	t.Helper()
-	file, err := os.Open(filepath.Join("testdata", "golden.json.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
-	plain, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(plain).Decode(&g); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/golden.json.gz", &g)
 	return g, batch{rows: g.Rows, length: g.Length, ids: g.IDs, mask: g.Mask}
 }

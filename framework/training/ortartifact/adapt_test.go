@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/training/ortartifact"
 )
@@ -28,7 +29,7 @@ type artifacts struct {
 // and gradients.
 func TestArtifacts(t *testing.T) {
 	var g artifacts
-	golden(t, "golden.json.gz", &g)
+	goldenfile.Read(t, "testdata/golden.json.gz", &g)
 	for name, want := range g.Models {
 		t.Run(name, func(t *testing.T) {
 			file := decode(t, name+".training.onnx")
@@ -93,7 +94,7 @@ func TestArtifacts(t *testing.T) {
 // The evaluation model goes the same way.
 func TestEvaluation(t *testing.T) {
 	var g artifacts
-	golden(t, "golden.json.gz", &g)
+	goldenfile.Read(t, "testdata/golden.json.gz", &g)
 	m, err := ortartifact.Adapt(decode(t, "gelu.eval.onnx"))
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/training/ortartifact"
 )
@@ -14,7 +15,7 @@ import (
 // What the generator saved is what PyTorch had, to the bit.
 func TestReadCheckpoint(t *testing.T) {
 	var g artifacts
-	golden(t, "golden.json.gz", &g)
+	goldenfile.Read(t, "testdata/golden.json.gz", &g)
 	for name, want := range g.Models {
 		c := readCheckpoint(t, name)
 		if len(c.Trained)+len(c.Frozen) != len(want.Values) {

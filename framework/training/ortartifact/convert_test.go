@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/model/safetensors"
 	"github.com/mdmhost/mdmhost/framework/training/ortartifact"
@@ -32,7 +33,7 @@ func folder(t *testing.T, files map[string]string) string {
 // A converted folder alone gives PyTorch's loss: the graph and the parameters that were written, read back.
 func TestConvert(t *testing.T) {
 	var g artifacts
-	golden(t, "golden.json.gz", &g)
+	goldenfile.Read(t, "testdata/golden.json.gz", &g)
 	out := filepath.Join(t.TempDir(), "new", "adapted")
 	layout, paths, err := ortartifact.Convert(folder(t, map[string]string{"training_model.onnx": "gelu.training.onnx", "eval_model.onnx": "gelu.eval.onnx", "checkpoint": "gelu.checkpoint"}), out)
 	if err != nil {

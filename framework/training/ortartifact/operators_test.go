@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/training/ortartifact"
 )
@@ -19,7 +20,7 @@ func TestOperators(t *testing.T) {
 		Attributes      map[string]any
 		Inputs, Outputs []array
 	}
-	golden(t, "operators.json.gz", &cases)
+	goldenfile.Read(t, "testdata/operators.json.gz", &cases)
 	worst := map[string]float64{}
 	for i, c := range cases {
 		t.Run(fmt.Sprintf("%s/%d", c.Op, i), func(t *testing.T) {

@@ -1,8 +1,6 @@
 package ortartifact_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -21,22 +19,6 @@ type array struct {
 	Type string
 	Dims []int64
 	Data []float64
-}
-
-func golden(t testing.TB, name string, into any) {
-	t.Helper()
-	file, err := os.Open(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
-	plain, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(plain).Decode(into); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func decode(t testing.TB, name string) *graph.Model {

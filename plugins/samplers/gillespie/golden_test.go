@@ -2,9 +2,7 @@ package gillespie_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"math"
 	"slices"
@@ -12,12 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/samplers/gillespie"
 )
-
-//go:embed testdata/golden.json.gz
-var packed []byte
 
 // playthrough is a whole run of the reference (testdata/golden.py), and a session that gives the sampler the same noise.
 type playthrough struct {
@@ -129,18 +125,13 @@ func (p *playthrough) Plan(context.Context) ([]sampling.Decision, error) {
 
 // Every pair of weights passes through the canvases of the reference, at least 200 of them.
 func TestAgainstReference(t *testing.T) {
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cases []*playthrough
-	if err := json.NewDecoder(z).Decode(&cases); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/golden.json.gz", &cases)
 	states := map[string]int{}
 	for n, p := range cases {
 		p.t, p.tokens = t, slices.Clone(p.Seen[0])
 		s := gillespie.New()
+		var err error
 		if p.needs, err = s.Start(t.Context(), sampling.Run{Options: p.Options}); err != nil {
 			t.Fatal(err)
 		}

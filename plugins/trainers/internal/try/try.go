@@ -3,14 +3,13 @@
 package try
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/mdmhost/mdmhost/framework/autodiff"
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
@@ -38,19 +37,8 @@ type Case struct {
 // Golden reads a golden file.
 func Golden(t testing.TB, path string) []Case {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cases []Case
-	if err := json.NewDecoder(z).Decode(&cases); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, path, &cases)
 	for i := range cases {
 		cases[i].Training["grad"] = cases[i].Grad
 	}
