@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mdmhost/mdmhost/framework/host/backend"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
@@ -32,7 +33,15 @@ func (h *Host) frame(c *sampling.LoopConfig) error {
 	if s.EOSEarlyStop {
 		if c.Stop.EOS = eos; len(eos) == 0 {
 			bad("eos_early_stop", "model %s names no end-of-text token; add eos_token_id to its config.json, or end rows by phrases with sampling.stop", h.model.Name)
+		} else if !h.mayWrite(eos) {
+			bad("eos_early_stop", "expected an end-of-text token that may be written, and %v may not; take it out of sampling.suppress_tokens (%s)", eos, h.cfg.Origin("sampling.suppress_tokens"))
 		}
+	}
+	if c.Stop.AtEnd && len(s.Stop) == 0 && !s.EOSEarlyStop {
+		bad("stop_at", "says when a row stops, and nothing stops one; set sampling.stop or sampling.eos_early_stop, or leave it out")
+	}
+	if c.Blocks.Absolute && s.BlockLength == 0 {
+		bad("block_align", "says where blocks begin, and there are none; set sampling.block_length, or leave it out")
 	}
 	for _, id := range s.BeginSuppressTokens {
 		if int(id) >= h.model.V {
@@ -44,10 +53,18 @@ func (h *Host) frame(c *sampling.LoopConfig) error {
 		ends := append(eos, h.model.Ends("eot_token_id")...)
 		if c.HoldBack = append(c.HoldBack, ends...); len(ends) == 0 {
 			bad("confidence_eos_eot_inf", "model %s names neither an end-of-text nor an end-of-turn token; add eos_token_id or eot_token_id to its config.json, or list the ids in sampling.begin_suppress_tokens", h.model.Name)
+		} else if !h.mayWrite(ends) {
+			bad("confidence_eos_eot_inf", "expected a token that may be written, and %v may not; take it out of sampling.suppress_tokens (%s), or leave this out", ends, h.cfg.Origin("sampling.suppress_tokens"))
 		}
 	}
 	if problems == nil {
 		return nil
 	}
 	return problems
+}
+
+// mayWrite tells whether one of the tokens may be written.
+func (h *Host) mayWrite(ids []int32) bool {
+	suppressed := backend.Suppressed(h.cfg.Sampling, h.model)
+	return slices.ContainsFunc(ids, func(id int32) bool { return !slices.Contains(suppressed, id) })
 }
