@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -68,20 +69,33 @@ func TestTopPRule(t *testing.T) {
 	}
 }
 
-// A setting of the end-of-text token is an error where the model names none.
-func TestNoEndOfText(t *testing.T) {
-	for _, setting := range []string{"sampling.eos_penalty=1", "sampling.logits_eos_inf=true"} {
+// Settings that do not fit the model are a usage error that lists all of them.
+func TestSettingsThatDoNotFit(t *testing.T) {
+	flags := []config.Assignment{{Key: "model", Value: "testdata/joint-l6v2", Flag: "--model"}}
+	for _, setting := range []string{"sampling.eos_penalty=1", "sampling.logits_eos_inf=true", "sampling.eos_early_stop=true", "sampling.suppress_tokens=[99]"} {
 		key, value, _ := strings.Cut(setting, "=")
-		cfg, err := config.Load(config.Sources{Flags: []config.Assignment{{Key: "model", Value: "testdata/joint-l6v2", Flag: "--model"}, {Key: key, Value: value, Flag: "--set"}}})
-		if err != nil {
-			t.Fatal(err)
+		flags = append(flags, config.Assignment{Key: key, Value: value, Flag: "--set"})
+	}
+	cfg, err := config.Load(config.Sources{Flags: flags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(t.Context(), cfg, host.Options{InProcess: true})
+	if err == nil {
+		_ = h.Close()
+	}
+	var problems config.Problems
+	if !errors.As(err, &problems) {
+		t.Fatalf("error %v, expected problems of settings", err)
+	}
+	says := map[string]string{"sampling.eos_penalty": "eos_token_id", "sampling.logits_eos_inf": "eos_token_id", "sampling.eos_early_stop": "eos_token_id", "sampling.suppress_tokens": "id 99, expected 0 to "}
+	for _, p := range problems {
+		if says[p.Key] == "" || !strings.Contains(p.Text, says[p.Key]) {
+			t.Errorf("unexpected: %s", p)
 		}
-		h, err := host.Open(t.Context(), cfg, host.Options{InProcess: true})
-		if err == nil {
-			_ = h.Close()
-		}
-		if err == nil || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "eos_token_id") {
-			t.Errorf("%s: error %v", setting, err)
-		}
+		delete(says, p.Key)
+	}
+	if len(says) > 0 {
+		t.Errorf("not told: %v, in %v", says, err)
 	}
 }

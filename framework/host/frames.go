@@ -9,15 +9,37 @@ import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
-// frame gives a loop what lies around its steps: blocks, stop rules, bounds and padding. The error, a [config.Problems],
+// fit makes the section sampling the frame of the run's loops and the edits of its logits. The error, a [config.Problems],
 // lists every setting that does not fit the model.
-func (h *Host) frame(c *sampling.LoopConfig) error {
-	s := &h.cfg.Sampling
+func (h *Host) fit() error {
 	var problems config.Problems
 	bad := func(key, format string, args ...any) {
 		key = "sampling." + key
 		problems = append(problems, config.Problem{Origin: h.cfg.Origin(key), Key: key, Text: fmt.Sprintf(format, args...)})
 	}
+	h.ids(bad, "suppress_tokens", h.cfg.Sampling.SuppressTokens)
+	h.frame, h.edits = h.framed(bad), h.edited(bad)
+	if problems == nil {
+		return nil
+	}
+	return problems
+}
+
+// complain takes what is wrong with a key of the section sampling.
+type complain func(key, format string, args ...any)
+
+// ids holds a list of token ids against the vocabulary.
+func (h *Host) ids(bad complain, key string, list []int32) {
+	for _, id := range list {
+		if int(id) >= h.model.V {
+			bad(key, "id %d, expected 0 to %d; correct the list", id, h.model.V-1)
+		}
+	}
+}
+
+// framed is what lies around the steps of a loop: blocks, stop rules, bounds and padding.
+func (h *Host) framed(bad complain) (c sampling.LoopConfig) {
+	s := &h.cfg.Sampling
 	c.Blocks = sampling.Blocks{Length: s.BlockLength, Absolute: s.BlockAlign == "absolute"}
 	c.MaxNFE, c.PadTo, c.Memory = s.MaxNFE, s.PadTo, s.CreditAlpha > 0
 	if most := h.model.MaxLength; most > 0 && s.PadTo > most {
@@ -43,11 +65,7 @@ func (h *Host) frame(c *sampling.LoopConfig) error {
 	if c.Blocks.Absolute && s.BlockLength == 0 {
 		bad("block_align", "says where blocks begin, and there are none; set sampling.block_length, or leave it out")
 	}
-	for _, id := range s.BeginSuppressTokens {
-		if int(id) >= h.model.V {
-			bad("begin_suppress_tokens", "id %d, expected 0 to %d; correct the list", id, h.model.V-1)
-		}
-	}
+	h.ids(bad, "begin_suppress_tokens", s.BeginSuppressTokens)
 	c.HoldBack = slices.Clone(s.BeginSuppressTokens)
 	if s.ConfidenceEOSEOTInf {
 		ends := append(eos, h.model.Ends("eot_token_id")...)
@@ -57,10 +75,7 @@ func (h *Host) frame(c *sampling.LoopConfig) error {
 			bad("confidence_eos_eot_inf", "expected a token that may be written, and %v may not; take it out of sampling.suppress_tokens (%s), or leave this out", ends, h.cfg.Origin("sampling.suppress_tokens"))
 		}
 	}
-	if problems == nil {
-		return nil
-	}
-	return problems
+	return c
 }
 
 // mayWrite tells whether one of the tokens may be written.

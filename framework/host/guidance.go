@@ -4,13 +4,9 @@ import "github.com/mdmhost/mdmhost/framework/sampling"
 
 // guidance is classifier-free guidance as the settings have it. Without the prompt the model still sees the special tokens that
 // mark where rows begin and end, and what the user keeps; bad takes what is wrong with the settings.
-func (h *Host) guidance(bad func(key, format string, args ...any)) sampling.Guidance {
+func (h *Host) guidance(bad complain) sampling.Guidance {
 	s, m := &h.cfg.Sampling, h.model
-	for _, id := range s.CFGKeepTokens {
-		if int(id) >= m.V {
-			bad("cfg_keep_tokens", "id %d, expected 0 to %d; correct the list", id, m.V-1)
-		}
-	}
+	h.ids(bad, "cfg_keep_tokens", s.CFGKeepTokens)
 	if s.CFGScale == 0 {
 		return sampling.Guidance{}
 	}

@@ -45,8 +45,10 @@ type Host struct {
 	network  *scorer.Network // the planner's own, or nil
 	planner  part[sampling.Planner]
 	sampler  part[sampling.Sampler]
-	options  map[string]any // of the planner, as it took them
-	observed sampling.Needs // what the statistics head computes
+	options  map[string]any      // of the planner, as it took them
+	frame    sampling.LoopConfig // what the settings put around the steps
+	edits    sampling.Edits      // what they change of the logits
+	observed sampling.Needs      // what the statistics head computes
 	seed     uint64
 	notes    []string
 }
@@ -95,10 +97,8 @@ func (h *Host) start(ctx context.Context) error {
 	if err := errors.Join(err, also); err != nil {
 		return err
 	}
-	for _, id := range h.cfg.Sampling.SuppressTokens {
-		if int(id) >= h.model.V {
-			return fmt.Errorf("sampling.suppress_tokens (%s): id %d, expected 0 to %d; correct the list", h.cfg.Origin("sampling.suppress_tokens"), id, h.model.V-1)
-		}
+	if err := h.fit(); err != nil {
+		return err
 	}
 	run := sampling.Run{ID: strconv.FormatUint(h.seed, 36), Capabilities: h.denoiser.Capabilities(), MaskID: h.model.MaskID,
 		V: h.writable(), Temperature: h.cfg.Sampling.Temperature}
@@ -124,9 +124,6 @@ func (h *Host) start(ctx context.Context) error {
 		return err
 	}
 	if err := h.settle(h.planner.needs, h.sampler.needs); err != nil {
-		return err
-	}
-	if err := h.frame(&sampling.LoopConfig{}); err != nil {
 		return err
 	}
 	head, err := h.head()
@@ -170,16 +167,15 @@ func (h *Host) head() (sampling.Head, error) {
 	h.observe(&needs)
 	s := h.cfg.Sampling
 	head := sampling.Head{Needs: needs, Suppress: backend.Suppressed(h.cfg.Sampling, h.model), Present: h.planner.desc.CanRemask,
-		Filter: s.Temperature > 0 && (s.TopK > 0 || s.TopP < 1 || s.MinP > 0), Guidance: float32(s.CFGScale)}
+		Filter: s.Temperature > 0 && (s.TopK > 0 || s.TopP < 1 || s.MinP > 0), Guidance: float32(s.CFGScale),
+		Below: s.TopPRule == "below", Edits: h.edits}
 	if s.Draw == "gumbel" {
 		head.Draw = sampling.DrawGumbel
 	}
 	if needs.LogpProposal == sampling.OnNoised && head.Draw != sampling.DrawGumbel && s.Temperature > 0 {
 		return sampling.Head{}, fmt.Errorf("planner %s: needs logp_proposal(on=noised), the noise that drew the token, and sampling.draw is %s; add --set sampling.draw=gumbel", h.planner.name, s.Draw)
 	}
-	head.Below = s.TopPRule == "below"
-	head.Edits, err = h.edits()
-	return head, err
+	return head, nil
 }
 
 // writable is the bound below which token ids may be written.
@@ -215,15 +211,12 @@ func (h *Host) Batch(rows int) int {
 // Sample draws the rows that next yields and hands the finished ones to sink, in the order in which they finish. When
 // ctx ends or a part fails, rows on their way are handed over too, as cancelled or failed.
 func (h *Host) Sample(ctx context.Context, rows int, next func() (sampling.Request, bool), sink func(sampling.Result) error, observers ...sampling.Observer) (sampling.Accounts, error) {
-	c := sampling.LoopConfig{
-		Denoiser: h.denoiser, Scorer: h.scorer(), Planner: h.planner.plugin, PlannerName: h.planner.name, SamplerName: h.sampler.name, CanRemask: h.planner.desc.CanRemask,
-		PlannerNeeds: h.planner.needs, SamplerNeeds: h.sampler.needs, Seed: h.seed, MaskID: h.model.MaskID, PadID: h.model.PadID,
-		V: h.writable(), Suppress: backend.Suppressed(h.cfg.Sampling, h.model), Draw: h.draw(), Rows: h.Batch(rows), Next: next, Sink: sink, Observers: observers,
-	}
-	err := h.frame(&c)
-	if err != nil {
-		return sampling.Accounts{}, err
-	}
+	c := h.frame
+	c.Denoiser, c.Scorer, c.Seed, c.Draw, c.Rows = h.denoiser, h.scorer(), h.seed, h.draw(), h.Batch(rows)
+	c.Planner, c.PlannerName, c.CanRemask, c.PlannerNeeds = h.planner.plugin, h.planner.name, h.planner.desc.CanRemask, h.planner.needs
+	c.SamplerName, c.SamplerNeeds = h.sampler.name, h.sampler.needs
+	c.MaskID, c.PadID, c.V, c.Suppress = h.model.MaskID, h.model.PadID, h.writable(), backend.Suppressed(h.cfg.Sampling, h.model)
+	c.Next, c.Sink, c.Observers = next, sink, observers
 	loop, err := sampling.NewLoop(c)
 	if err != nil {
 		return sampling.Accounts{}, err

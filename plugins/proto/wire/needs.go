@@ -27,7 +27,7 @@ func NeedsFromProto(n *pb.Needs) (sampling.Needs, error) {
 		LogpLeaveOneOut: n.GetLogpLeaveOneOut(), Logits: n.GetLogits(),
 	}
 	if on := n.GetLogpProposal(); on < pb.On_ON_NOT_NEEDED || on > pb.On_ON_NOISED {
-		return out, violation("needs: logp_proposal is of on=%d, expected model, sampling or tempered", on)
+		return out, violation("needs: logp_proposal is of on=%d, expected model, sampling, tempered or noised", on)
 	}
 	if on := n.GetEntropy(); on != pb.On_ON_NOT_NEEDED && on != pb.On_ON_MODEL && on != pb.On_ON_SAMPLING {
 		return out, violation("needs: entropy is of on=%d, expected model or sampling", on)
