@@ -132,7 +132,7 @@ func (p *PELBO) Draws(s *Sequence, seed uint64, row, from, to int) ([]PELBOTerms
 	noise := diffusion.NewNoise(seed, "pelbo.path")
 	out, masked, u := make([]PELBOTerms, to-from), make([][]bool, to-from), make([][]float32, to-from)
 	for b := range out {
-		masked[b], u[b] = allMasked(L), make([]float32, L)
+		masked[b], u[b] = slices.Repeat([]bool{true}, L), make([]float32, L)
 		if L > 0 {
 			noise.Uniform(u[b], int64(from+b), row, L)
 		}
@@ -150,14 +150,14 @@ func (p *PELBO) Draws(s *Sequence, seed uint64, row, from, to int) ([]PELBOTerms
 			in := places(masked[b], true)
 			rows, y := s.rows(lp[b], in)
 			g := out[b].step(1, rows, y, p.Order)
-			masked[b][in[choose1(g, float64(u[b][k]))]] = false
+			masked[b][in[pick(g, float64(u[b][k]))]] = false
 		}
 	}
 	return out, nil
 }
 
-// choose1 draws an index of g, which sums to 1.
-func choose1(g []float64, u float64) int {
+// pick draws an index of g, which sums to 1.
+func pick(g []float64, u float64) int {
 	sum, last := 0.0, 0
 	for i, x := range g {
 		if x <= 0 {
@@ -256,12 +256,4 @@ func (s *Sequence) rows(lp [][]float64, at []int) (rows [][]float64, y []int64) 
 		rows, y = append(rows, lp[j]), append(y, s.X0[s.Free[j]])
 	}
 	return rows, y
-}
-
-func allMasked(n int) []bool {
-	out := make([]bool, n)
-	for i := range out {
-		out[i] = true
-	}
-	return out
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // TopK is P2's top-k sampler with self-planning, which keeps one position more a step and masks the others again (sheet papl, 3.2): the k
@@ -28,7 +29,7 @@ func (p *TopK) Exact(s *Sequence) (PELBOTerms, error) {
 		return t, err
 	}
 	L := len(s.Free)
-	masked, score := allMasked(L), make([]float64, L)
+	masked, score := slices.Repeat([]bool{true}, L), make([]float64, L)
 	for k := 1; k <= L; k++ {
 		answer, err := s.ask(p.Denoiser, [][]int64{s.state(masked)})
 		if err != nil {

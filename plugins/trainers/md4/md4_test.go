@@ -11,29 +11,11 @@ import (
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 	"github.com/mdmhost/mdmhost/plugins/trainers/internal/try"
 	"github.com/mdmhost/mdmhost/plugins/trainers/md4"
-	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
-
-func device(t *testing.T) *onnx.Device {
-	t.Helper()
-	d, err := onnx.OpenDevice(t.Context(), onnx.Options{Threads: 1, Kernels: onnx.KernelsStandard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() })
-	return d
-}
 
 // TestAgainstTheReference runs both graphs of every schedule, continuous and of finite T, and of both estimators.
 func TestAgainstTheReference(t *testing.T) {
-	d := device(t)
-	for _, c := range try.Golden(t, "testdata/golden.json.gz") {
-		t.Run(c.Name, func(t *testing.T) {
-			reply := c.Build(t, md4.New())
-			try.Compare(t, "training", c.Run(t, d, reply.Training), c.Training)
-			try.Compare(t, "eval", c.Run(t, d, reply.Eval), c.Eval)
-		})
-	}
+	try.Reference(t, "testdata/golden.json.gz", md4.New)
 }
 
 func TestRefusals(t *testing.T) {

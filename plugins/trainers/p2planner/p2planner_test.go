@@ -12,35 +12,17 @@ import (
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 	"github.com/mdmhost/mdmhost/plugins/trainers/internal/try"
 	"github.com/mdmhost/mdmhost/plugins/trainers/p2planner"
-	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
-
-func device(t *testing.T) *onnx.Device {
-	t.Helper()
-	d, err := onnx.OpenDevice(t.Context(), onnx.Options{Threads: 1, Kernels: onnx.KernelsStandard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() })
-	return d
-}
 
 // TestAgainstTheReference runs both graphs of both heads on fixed noise: masks, draws, losses, metrics, and gradients by finite
 // differences.
 func TestAgainstTheReference(t *testing.T) {
-	d := device(t)
-	for _, c := range try.Golden(t, "testdata/golden.json.gz") {
-		t.Run(c.Name, func(t *testing.T) {
-			reply := c.Build(t, p2planner.New())
-			try.Compare(t, "training", c.Run(t, d, reply.Training), c.Training)
-			try.Compare(t, "eval", c.Run(t, d, reply.Eval), c.Eval)
-		})
-	}
+	try.Reference(t, "testdata/golden.json.gz", p2planner.New)
 }
 
 // TestSureVerdicts: a planner that is as sure as float32 can be, right or wrong, has a finite loss and a finite gradient.
 func TestSureVerdicts(t *testing.T) {
-	d := device(t)
+	d := try.Device(t)
 	for _, c := range try.Golden(t, "testdata/golden.json.gz") {
 		if c.Name != "binary count" && c.Name != "vocabulary count" {
 			continue

@@ -12,35 +12,17 @@ import (
 	"github.com/mdmhost/mdmhost/plugins/sdk/trainer"
 	"github.com/mdmhost/mdmhost/plugins/trainers/internal/try"
 	"github.com/mdmhost/mdmhost/plugins/trainers/papl"
-	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
-
-func device(t *testing.T) *onnx.Device {
-	t.Helper()
-	d, err := onnx.OpenDevice(t.Context(), onnx.Options{Threads: 1, Kernels: onnx.KernelsStandard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() })
-	return d
-}
 
 // TestAgainstTheReference runs both graphs of every form, the sheet's worked examples (4.9) among them.
 func TestAgainstTheReference(t *testing.T) {
-	d := device(t)
-	for _, c := range try.Golden(t, "testdata/golden.json.gz") {
-		t.Run(c.Name, func(t *testing.T) {
-			reply := c.Build(t, papl.New())
-			try.Compare(t, "training", c.Run(t, d, reply.Training), c.Training)
-			try.Compare(t, "eval", c.Run(t, d, reply.Eval), c.Eval)
-		})
-	}
+	try.Reference(t, "testdata/golden.json.gz", papl.New)
 }
 
 // TestAlphaZeroIsThePlainLoss holds the planner's loss at alpha 0, by option and by warm-up, against a loss without a planner: loss
 // and gradient, to the bit.
 func TestAlphaZeroIsThePlainLoss(t *testing.T) {
-	d := device(t)
+	d := try.Device(t)
 	plain := sdk.NewTrainer("plain", func(papl.Options, spec.Task) (trainer.Definition, error) {
 		return trainer.Definition{Loss: func(g *graph.Builder, in trainer.Inputs) trainer.Loss {
 			c := trainer.ExactCount(g, in, in.Time(trainer.SharedOffset, 0))

@@ -45,6 +45,30 @@ func Golden(t testing.TB, path string) []Case {
 	return cases
 }
 
+// Device is one thread of the CPU with the standard kernels, closed with the test.
+func Device(t testing.TB) *onnx.Device {
+	t.Helper()
+	d, err := onnx.OpenDevice(t.Context(), onnx.Options{Threads: 1, Kernels: onnx.KernelsStandard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+// Reference holds both graphs of a trainer against every case of a golden file.
+func Reference(t *testing.T, path string, trainer func() spec.Trainer) {
+	t.Helper()
+	d := Device(t)
+	for _, c := range Golden(t, path) {
+		t.Run(c.Name, func(t *testing.T) {
+			reply := c.Build(t, trainer())
+			Compare(t, "training", c.Run(t, d, reply.Training), c.Training)
+			Compare(t, "eval", c.Run(t, d, reply.Eval), c.Eval)
+		})
+	}
+}
+
 // Denoiser is the signature of a network with an attention mask and, if asked, the time.
 func Denoiser(v int, takesTime bool) graph.Signature {
 	s := graph.Signature{
