@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mdmhost/mdmhost/framework/host/config"
 )
@@ -244,6 +245,30 @@ func TestOptionsStayWithTheirPlanner(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"planner.gamma eb.yaml:6 belongs to planner eb", "planner.proxy eb.yaml:5 belongs to planner eb"}, left); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Who names the planner that the model has chosen begins with its defaults; who does not, changes the model's choice.
+func TestNamingAPlannerBeginsWithItsDefaults(t *testing.T) {
+	own := []byte(`{"planner": {"name": "eb", "gamma": 0.5, "proxy": "margin"}}`)
+	set := config.Assignment{Key: "planner.gamma", Value: "0.2", Flag: "--set planner.gamma"}
+	for _, c := range []struct {
+		flags []config.Assignment
+		want  map[string]any
+		left  int
+	}{
+		{nil, map[string]any{"gamma": 0.5, "proxy": "margin"}, 0},
+		{[]config.Assignment{set}, map[string]any{"gamma": config.Text("0.2"), "proxy": "margin"}, 0},
+		{[]config.Assignment{{Key: "planner.name", Value: "eb", Flag: "--planner"}}, nil, 2},
+		{[]config.Assignment{{Key: "planner.name", Value: "eb", Flag: "--planner"}, set}, map[string]any{"gamma": config.Text("0.2")}, 1},
+	} {
+		got, err := load(t, config.Sources{Flags: c.flags}).WithModel("generation_config.json", own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got.Planner.Options, cmpopts.EquateEmpty()); diff != "" || len(got.Left()) != c.left {
+			t.Errorf("%v: %d left out, expected %d\n%s", c.flags, len(got.Left()), c.left, diff)
+		}
 	}
 }
 

@@ -95,8 +95,8 @@ func merge(layers [][]setting, problems Problems) (*Config, error) {
 			c.origins[key], c.merged[key] = s.origin, value
 		}
 		for _, section := range plugins {
-			if name, ok := flat[section+"/name"].(string); ok && name != owner[section] {
-				c.leave(k, section, owner[section], flat)
+			if name, ok := flat[section+"/name"].(string); ok {
+				c.leave(k, section, owner[section], name, flat)
 				owner[section] = name
 			}
 		}
@@ -111,14 +111,22 @@ func merge(layers [][]setting, problems Problems) (*Config, error) {
 	return c, problems.err()
 }
 
-// leave takes out the options that a weaker layer gave to another plugin than the one that is now chosen.
-func (c *Config) leave(k *koanf.Koanf, section, owner string, flat map[string]any) {
+// leave takes out the options that a weaker layer gave to another plugin than the one that is now chosen, and those that
+// the model gave to the same one: whoever names a plugin begins with its own defaults.
+func (c *Config) leave(k *koanf.Koanf, section, owner, chosen string, flat map[string]any) {
 	for _, name := range k.MapKeys(section) {
 		key := section + "." + name
 		if _, again := flat[path(key)]; name == "name" || again {
 			continue
 		}
-		c.left = append(c.left, Entry{Key: key, Value: k.Get(path(key)), Origin: c.origins[key], Note: "belongs to " + section + " " + owner})
+		note := "belongs to " + section + " " + owner
+		if owner == chosen {
+			if c.origins[key].Layer != LayerModel {
+				continue
+			}
+			note = "goes with the model's own choice of " + section + ", and " + chosen + " was named anew"
+		}
+		c.left = append(c.left, Entry{Key: key, Value: k.Get(path(key)), Origin: c.origins[key], Note: note})
 		delete(c.origins, key)
 		delete(c.merged, key)
 		k.Delete(path(key))
