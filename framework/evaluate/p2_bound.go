@@ -21,27 +21,6 @@ type G struct {
 	Score Scorer // another planner; nil with Self
 }
 
-// LogProbability is the planner that asks a masked language model B for the probability of z^i in the candidate z, of which nothing
-// is masked: log Cat(z^i; B^i(z)) (sheet p2, 3.3).
-func LogProbability(b Network) Scorer {
-	return func(z, _ [][]int64) ([][]float64, error) {
-		lp, err := b(z)
-		if err != nil {
-			return nil, err
-		}
-		out := make([][]float64, len(z))
-		for r := range z {
-			out[r] = make([]float64, len(z[r]))
-			for i, v := range z[r] {
-				if lp[r][i] != nil {
-					out[r][i] = lp[r][i][v]
-				}
-			}
-		}
-		return out, nil
-	}
-}
-
 // P2 is the expanded evidence bound of path planning (P2, proposition 1; sheet p2, 4.2) with its denoiser and its planner. It bounds
 // the law of the continuous-time P2 chain from below: log P(x0) >= E_D + E_MP + E_UP.
 type P2 struct {

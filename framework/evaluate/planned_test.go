@@ -28,6 +28,27 @@ func wavies(t *testing.T) (out []wavy) {
 	return out
 }
 
+// logProbability is the planner that asks a masked language model B for the probability of z^i in the candidate z, of which nothing
+// is masked: log Cat(z^i; B^i(z)) (sheet p2, 3.3).
+func logProbability(b evaluate.Network) evaluate.Scorer {
+	return func(z, _ [][]int64) ([][]float64, error) {
+		lp, err := b(z)
+		if err != nil {
+			return nil, err
+		}
+		out := make([][]float64, len(z))
+		for r := range z {
+			out[r] = make([]float64, len(z[r]))
+			for i, v := range z[r] {
+				if lp[r][i] != nil {
+					out[r][i] = lp[r][i][v]
+				}
+			}
+		}
+		return out, nil
+	}
+}
+
 func (w *wavy) sequence(x []int64) *evaluate.Sequence {
 	s := &evaluate.Sequence{X0: x, Mask: int64(w.V)}
 	for i := range x {
@@ -73,7 +94,7 @@ func (w *wavy) denoiser() evaluate.Network {
 }
 
 func (w *wavy) bert() evaluate.Scorer {
-	return evaluate.LogProbability(w.network(func(i, v int, held float64) float64 {
+	return logProbability(w.network(func(i, v int, held float64) float64 {
 		return 1.5 * math.Cos(0.3+1.7*float64(i)+1.1*float64(v)+0.7*held)
 	}))
 }

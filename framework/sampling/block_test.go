@@ -1,10 +1,6 @@
 package sampling_test
 
 import (
-	"bytes"
-	"compress/gzip"
-	_ "embed"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,12 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners/lowconfidence"
 )
-
-//go:embed testdata/blocks.json.gz
-var blocks []byte
 
 // steps keeps the positions that every step of the rows opened, and the canvas after it.
 type steps struct {
@@ -46,14 +40,8 @@ func TestBlocksAgainstLLaDA(t *testing.T) {
 		Opened               [][]int32
 		NFE                  int
 	}
-	unzipped, err := gzip.NewReader(bytes.NewReader(blocks))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var rows []row
-	if err := json.NewDecoder(unzipped).Decode(&rows); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/blocks.json.gz", &rows)
 	if len(rows) < 200 {
 		t.Fatalf("%d rows, expected at least 200", len(rows))
 	}

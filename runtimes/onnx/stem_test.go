@@ -1,15 +1,13 @@
 package onnx_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
@@ -30,20 +28,7 @@ type stemGolden struct {
 
 func readStem(t *testing.T) (out stemGolden) {
 	t.Helper()
-	f, err := os.Open("testdata/stem.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := json.NewDecoder(z)
-	d.DisallowUnknownFields()
-	if err := d.Decode(&out); err != nil {
-		t.Fatal(err)
-	}
+	goldenfile.Read(t, "testdata/stem.json.gz", &out)
 	return out
 }
 
