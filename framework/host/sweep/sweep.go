@@ -3,6 +3,7 @@
 package sweep
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +51,7 @@ type Point struct {
 }
 
 // Expand makes points of "NAME key=value ...": a planner with options. A value may list several, "k=1,2,4", each of which
-// makes a point; of several lists every combination, the last list varying first. Besides the planner's options there are
+// makes a point; of several lists every combination, the last list varying first. A value in brackets is one list. Besides the planner's options there are
 // keys of settings (those with a dot, such as sampler.k or sampling.temperature, and steps and length), sampler, the name
 // of one, and config, a preset's name or file. A preset's name may stand in the place of the planner's, too.
 func Expand(base *config.Config, text string) ([]Point, error) {
@@ -72,7 +73,10 @@ func Expand(base *config.Config, text string) ([]Point, error) {
 		case !ok || key == "" || value == "":
 			return nil, fmt.Errorf("point %q: expected key=value, found %q", text, word)
 		}
-		values := strings.Split(value, ",")
+		values := []string{value}
+		if !strings.HasPrefix(value, "[") { // a setting that is a list itself
+			values = strings.Split(value, ",")
+		}
 		if len(values) == 1 {
 			series = append(series, word)
 		}
@@ -126,7 +130,15 @@ func preset(name, flag string) (out []config.Assignment, err error) {
 	}
 	for _, e := range cfg.Entries() {
 		if e.Origin.Layer == config.LayerFile {
-			out = append(out, config.Assignment{Key: e.Key, Value: fmt.Sprint(e.Value), Flag: flag})
+			value := fmt.Sprint(e.Value)
+			if list, ok := e.Value.([]string); ok { // texts may hold blanks
+				text, err := json.Marshal(list)
+				if err != nil {
+					return nil, err
+				}
+				value = string(text)
+			}
+			out = append(out, config.Assignment{Key: e.Key, Value: value, Flag: flag})
 		}
 	}
 	return out, nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mdmhost/mdmhost/configs"
 	"github.com/mdmhost/mdmhost/framework/host/config"
@@ -23,6 +24,28 @@ func base(t *testing.T, given ...config.Assignment) *config.Config {
 		t.Fatal(err)
 	}
 	return cfg
+}
+
+// Settings that are lists themselves stay whole, in a point and in a preset.
+func TestExpandLists(t *testing.T) {
+	preset := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(preset, []byte("sampling: {stop: [\"the end\", \"a:b\"], begin_suppress_tokens: [3, 4]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]config.Sampling{
+		"entropy k=1 sampling.begin_suppress_tokens=[3,4]": {BeginSuppressTokens: []int32{3, 4}},
+		"entropy config=" + preset:                         {BeginSuppressTokens: []int32{3, 4}, Stop: []string{"the end", "a:b"}},
+	} {
+		points, err := sweep.Expand(base(t), text)
+		if err != nil || len(points) != 1 {
+			t.Errorf("%s: %d points, error %v", text, len(points), err)
+			continue
+		}
+		got := points[0].Config.Sampling
+		if diff := cmp.Diff(want, config.Sampling{BeginSuppressTokens: got.BeginSuppressTokens, Stop: got.Stop}, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
 }
 
 func TestExpand(t *testing.T) {
