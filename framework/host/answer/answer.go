@@ -179,9 +179,16 @@ func (j *job) summary(a sampling.Accounts) view.Summary {
 	for _, e := range j.cfg.Left() {
 		notes = append(notes, fmt.Sprintf("%s = %v (%s) is left out: it %s", e.Key, e.Value, e.Origin, e.Note))
 	}
+	planner := DescribedPlanner(j.cfg.Planner)
+	if a.Passes > 0 && a.Plan == 0 {
+		if j.cfg.Given("planner.name") && j.cfg.Origin("planner.name").Layer != config.LayerModel {
+			notes = append(notes, fmt.Sprintf("planner %s was not asked: sampler %s decides by itself", planner, j.cfg.Sampler.Name))
+		}
+		planner = "not asked"
+	}
 	return view.Summary{
 		Accounts: a, Finishes: j.finishes, Resumed: j.writer.Resumed(), Until: j.cfg.Sampling.CompletesStopped(), Model: j.host.Model().Name,
-		Planner: DescribedPlanner(j.cfg.Planner), Sampler: Described(j.cfg.Sampler), Provider: j.host.Provider(), Notes: notes, Seed: j.host.Seed(),
+		Planner: planner, Sampler: Described(j.cfg.Sampler), Provider: j.host.Provider(), Notes: notes, Seed: j.host.Seed(),
 	}
 }
 
