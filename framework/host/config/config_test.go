@@ -302,6 +302,15 @@ func TestNoSuchFile(t *testing.T) {
 	}
 }
 
+func TestSettingsTellListsApart(t *testing.T) {
+	stop := func(list string) string {
+		return load(t, config.Sources{Flags: []config.Assignment{{Key: "sampling.stop", Value: list, Flag: "--set"}}}).Settings()["sampling.stop"]
+	}
+	if one, two := stop(`["the end"]`), stop(`["the", "end"]`); one == two {
+		t.Errorf("one phrase and two are both %s", one)
+	}
+}
+
 func TestSettingsLeaveOutWhatDoesNotMatter(t *testing.T) {
 	base := load(t, config.Sources{File: "eb"}).Settings()
 	set := func(key, value string) map[string]string {

@@ -16,6 +16,9 @@ func (c *Config) Settings() map[string]string {
 			continue
 		}
 		out[key] = fmt.Sprint(v)
+		if list, ok := v.([]string); ok && slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, " ") }) {
+			out[key] = fmt.Sprintf("%q", list) // else one text with a blank reads like two
+		}
 	}
 	return out
 }
