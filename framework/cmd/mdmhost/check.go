@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mdmhost/mdmhost/configs"
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/model"
@@ -97,6 +98,11 @@ func checkPlugins(ctx context.Context, cfg *config.Config, before config.Problem
 		}
 		at := slices.IndexFunc(all, func(d sampling.Description) bool { return d.Kind == s.kind && d.Name == s.name })
 		if at < 0 {
+			if _, preset := configs.Read(s.name); preset {
+				problems = append(problems, config.Problem{Origin: cfg.Origin(key), Text: fmt.Sprintf(
+					"no %s %q, but a preset, which names a planner with its options; take --config %s", s.kind, s.name, s.name)})
+				continue
+			}
 			problems = append(problems, config.Problem{Origin: cfg.Origin(key), Text: fmt.Sprintf(
 				"no %s %q%s; a binary of your own is named by its path, such as ./%s", s.kind, s.name, config.DidYouMean(s.name, names), s.name)})
 			continue
