@@ -48,20 +48,16 @@ func (d *socketDir) remove() error {
 	return errors.Join(os.RemoveAll(d.path), d.lock.Close())
 }
 
-// cleanStale removes the folders whose host is gone. A folder without a lock is left alone for a minute: its host may
-// be about to take it. Folders of other users do not open and stay.
+// cleanStale removes the folders whose host is gone. Young ones are left alone: their host may be about to lock them, and the
+// file of the lock is there before it is held. Folders of other users do not open and stay.
 func cleanStale(parent string) {
 	dirs, _ := filepath.Glob(filepath.Join(parent, socketPattern+"*"))
 	for _, dir := range dirs {
 		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() {
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute {
 			continue
 		}
-		path := filepath.Join(dir, "lock")
-		if _, err := os.Lstat(path); err != nil && time.Since(info.ModTime()) < time.Minute {
-			continue
-		}
-		lock := flock.New(path)
+		lock := flock.New(filepath.Join(dir, "lock"))
 		if ok, err := lock.TryLock(); err == nil && ok {
 			_ = os.RemoveAll(dir)
 		}

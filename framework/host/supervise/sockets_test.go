@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFoldersOfDeadHostsAreRemoved: only a folder whose lock nobody holds, or that never got one, is stale.
+// TestFoldersOfDeadHostsAreRemoved: only a folder of some age whose lock nobody holds, or that never got one, is stale.
 func TestFoldersOfDeadHostsAreRemoved(t *testing.T) {
 	parent := t.TempDir()
 	t.Setenv("TMPDIR", parent)
@@ -26,15 +26,20 @@ func TestFoldersOfDeadHostsAreRemoved(t *testing.T) {
 		}
 		return dir
 	}
-	folder(socketPattern+"dead", true)
-	folder("somebody-elses", true)
-	folder(socketPattern+"young", false)
-	old := folder(socketPattern+"old", false)
 	hourAgo := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(old, hourAgo, hourAgo); err != nil {
-		t.Fatal(err)
+	aged := func(name string, lock bool) string {
+		path := folder(name, lock)
+		if err := os.Chtimes(path, hourAgo, hourAgo); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
-	alive := flock.New(filepath.Join(folder(socketPattern+"alive", true), "lock"))
+	aged(socketPattern+"dead", true)
+	aged(socketPattern+"old", false)
+	aged("somebody-elses", true)
+	folder(socketPattern+"young", false)
+	folder(socketPattern+"young-with-lock", true) // which its host is about to hold
+	alive := flock.New(filepath.Join(aged(socketPattern+"alive", true), "lock"))
 	if ok, err := alive.TryLock(); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -48,7 +53,7 @@ func TestFoldersOfDeadHostsAreRemoved(t *testing.T) {
 	for i := range left {
 		left[i] = filepath.Base(left[i])
 	}
-	if diff := cmp.Diff([]string{socketPattern + "alive", socketPattern + "young", "somebody-elses"}, left); diff != "" {
+	if diff := cmp.Diff([]string{socketPattern + "alive", socketPattern + "young", socketPattern + "young-with-lock", "somebody-elses"}, left); diff != "" {
 		t.Error(diff)
 	}
 }
