@@ -33,7 +33,7 @@ func hostUntilKilled(note ...string) {
 
 func TestPluginsFollowTheirHost(t *testing.T) {
 	tmp := shortDir(t)
-	for range 2 { // the second host removes what the first one could not
+	for range 2 { // the second host removes what the first one could not, an hour later
 		host := exec.Command(os.Args[0], "__host")
 		host.Env = append(os.Environ(), "TMPDIR="+tmp)
 		out, err := host.StdoutPipe()
@@ -44,8 +44,9 @@ func TestPluginsFollowTheirHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		pid := readInt(t, out)
-		if folders, _ := filepath.Glob(filepath.Join(tmp, "*")); len(folders) != 1 {
-			t.Errorf("folders %v, expected that of the host alone", folders)
+		folders, _ := filepath.Glob(filepath.Join(tmp, "*"))
+		if len(folders) != 1 {
+			t.Fatalf("folders %v, expected that of the host alone", folders)
 		}
 		if err := host.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -55,6 +56,10 @@ func TestPluginsFollowTheirHost(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("plugin %d outlives its host", pid)
 			}
+		}
+		hourAgo := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(folders[0], hourAgo, hourAgo); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
