@@ -46,7 +46,7 @@ func TestPluginsFollowTheirHost(t *testing.T) {
 		pid := readInt(t, out)
 		folders, _ := filepath.Glob(filepath.Join(tmp, "*"))
 		if len(folders) != 1 {
-			t.Fatalf("folders %v, expected that of the host alone", folders)
+			t.Errorf("folders %v, expected that of the host alone", folders)
 		}
 		if err := host.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -58,8 +58,10 @@ func TestPluginsFollowTheirHost(t *testing.T) {
 			}
 		}
 		hourAgo := time.Now().Add(-time.Hour)
-		if err := os.Chtimes(folders[0], hourAgo, hourAgo); err != nil {
-			t.Fatal(err)
+		for _, folder := range folders {
+			if err := os.Chtimes(folder, hourAgo, hourAgo); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
