@@ -3,8 +3,23 @@ package host
 import (
 	"slices"
 
+	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
+
+// companions are settings that say more of another one, without which they would be given in vain. Presets and models may
+// hold them for those who switch the other on.
+var companions = []struct {
+	key, with string
+	acts      func(*config.Sampling) bool
+}{
+	{"block_align", "sampling.block_length", func(s *config.Sampling) bool { return s.BlockLength > 0 }},
+	{"cfg_keep_tokens", "sampling.cfg_scale", func(s *config.Sampling) bool { return s.CFGScale > 0 }},
+	{"credit_beta", "sampling.credit_alpha", func(s *config.Sampling) bool { return s.CreditAlpha > 0 }},
+	{"credit_gamma", "sampling.credit_alpha", func(s *config.Sampling) bool { return s.CreditAlpha > 0 }},
+	{"stop_at", "sampling.stop or sampling.eos_early_stop", func(s *config.Sampling) bool { return len(s.Stop) > 0 || s.EOSEarlyStop }},
+	{"top_p_rule", "sampling.top_p", func(s *config.Sampling) bool { return s.TopP < 1 }},
+}
 
 // framed is what lies around the steps of a loop: blocks, stop rules, bounds and padding.
 func (h *Host) framed(bad complain) (c sampling.LoopConfig) {
@@ -28,11 +43,10 @@ func (h *Host) framed(bad complain) (c sampling.LoopConfig) {
 			bad("eos_early_stop", "expected an end-of-text token that may be written, and %v may not; take it out of sampling.suppress_tokens (%s)", eos, h.cfg.Origin("sampling.suppress_tokens"))
 		}
 	}
-	if c.Stop.AtEnd && len(s.Stop) == 0 && !s.EOSEarlyStop {
-		bad("stop_at", "says when a row stops, and nothing stops one; set sampling.stop or sampling.eos_early_stop, or leave it out")
-	}
-	if c.Blocks.Absolute && s.BlockLength == 0 {
-		bad("block_align", "says where blocks begin, and there are none; set sampling.block_length, or leave it out")
+	for _, idle := range companions {
+		if layer := h.cfg.Origin("sampling." + idle.key).Layer; (layer == config.LayerEnv || layer == config.LayerFlag) && !idle.acts(s) {
+			bad(idle.key, "acts only together with %s; set that, or leave it out", idle.with)
+		}
 	}
 	h.ids(bad, "begin_suppress_tokens", s.BeginSuppressTokens)
 	c.HoldBack = slices.Clone(s.BeginSuppressTokens)
