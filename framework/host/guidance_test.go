@@ -29,7 +29,11 @@ func TestGuidanceIsPythons(t *testing.T) {
 	compared := 0
 	for _, c := range golden.Cases {
 		keep := strings.ReplaceAll(fmt.Sprint(c.Keep), " ", ",")
-		h := open(t, true, "model="+golden.Model, "sampling.temperature=0", "runtime.threads=1", "batch=4", fmt.Sprintf("sampling.cfg_scale=%g", c.W), "sampling.cfg_keep_tokens="+keep)
+		settings := []string{"model=" + golden.Model, "sampling.temperature=0", "runtime.threads=1", "batch=4", fmt.Sprintf("sampling.cfg_scale=%g", c.W)}
+		if c.W != 0 {
+			settings = append(settings, "sampling.cfg_keep_tokens="+keep)
+		}
+		h := open(t, true, settings...)
 		next := 0
 		_, err := h.Sample(t.Context(), len(golden.Inputs), func() (r sampling.Request, ok bool) {
 			if next == len(golden.Inputs) {

@@ -10,16 +10,16 @@ import (
 // tokens do not depend on them; they cost what the statistics head takes for them. What the runtime cannot serve is left out
 // with a note.
 func (h *Host) observe(needs *sampling.Needs) {
-	more := *needs
-	if more.LogpProposal == sampling.NotNeeded && (h.cfg.Details || h.cfg.Trace != "") {
+	var more sampling.Needs
+	if needs.LogpProposal == sampling.NotNeeded && (h.cfg.Details || h.cfg.Trace != "") {
 		more.LogpProposal = sampling.OnModel
 	}
-	if more.Entropy == sampling.NotNeeded && h.cfg.Trace != "" {
+	if needs.Entropy == sampling.NotNeeded && h.cfg.Trace != "" {
 		more.Entropy = sampling.OnModel
 	}
 	caps := h.denoiser.Capabilities()
 	if missing := caps.Missing(more); len(missing) == 0 {
-		*needs = more
+		needs.LogpProposal, needs.Entropy = max(needs.LogpProposal, more.LogpProposal), max(needs.Entropy, more.Entropy)
 	} else {
 		h.notes = append(h.notes, "the runtime cannot serve "+strings.Join(missing, ", ")+"; details and trace go without")
 	}
