@@ -94,7 +94,7 @@ bench-train *flags: setup
 
 # KL, total variation and NFE of every planner and sampler on explicit joints with the exact denoiser
 bench-laws rows="20000":
-    @go test ./planners -count 1 -run '^TestLaws$' -v -args -law.rows {{ rows }} | sed -n 's/^ *\(|.*\)/\1/p'
+    @go test ./planners -count 1 -timeout 0 -run '^TestLaws$' -v -args -law.rows {{ rows }} | sed -n 's/^ *\(|.*\)/\1/p'
 
 # Remove everything that set-up and build made, except .peers
 clean:
