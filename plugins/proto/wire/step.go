@@ -74,9 +74,17 @@ func (d *Decoder) Decode(m *pb.Step) (*sampling.Step, error) {
 		len  int
 	}{{"index", len(m.GetIndex())}, {"slot", len(m.GetSlot())}, {"offset", len(m.GetOffset())}, {"blanks", len(m.GetBlanks())},
 		{"step", len(m.GetStep())}, {"steps", len(m.GetSteps())}, {"t", len(m.GetT())}, {"s", len(m.GetS())},
-		{"alpha_t", len(m.GetAlphaT())}, {"alpha_s", len(m.GetAlphaS())}, {"length", len(m.GetLength())}, {"behind", len(m.GetBehind())}} {
+		{"alpha_t", len(m.GetAlphaT())}, {"alpha_s", len(m.GetAlphaS())}} {
 		if list.len != rows {
 			return nil, violation("step: list %s has %d entries, expected %d rows", list.name, list.len, rows)
+		}
+	}
+	// Lists that hosts of the first days do not send.
+	for _, list := range [...]*[]int32{&m.Length, &m.Behind} {
+		if len(*list) == 0 {
+			*list = make([]int32, rows)
+		} else if len(*list) != rows {
+			return nil, violation("step: lists length and behind have %d and %d entries, expected %d rows", len(m.Length), len(m.Behind), rows)
 		}
 	}
 	if len(m.GetToken()) != 4*positions || len(m.GetFlags()) != positions || m.GetK() < 0 || m.GetC() < 0 {

@@ -81,6 +81,17 @@ func TestStep(t *testing.T) {
 	}
 }
 
+// A host that does not know the lists length and behind is understood all the same.
+func TestStepOfAnOlderHost(t *testing.T) {
+	got, err := decode(encoded(t), func(m *pb.Step) { m.Length, m.Behind = nil, nil })
+	if err != nil || got.Rows[0].Length != 0 || got.Rows[0].Behind != 0 || got.Rows[0].Offset != 3 {
+		t.Errorf("%v, %+v", err, got)
+	}
+	if _, err := decode(encoded(t), func(m *pb.Step) { m.Behind = m.Behind[:1] }); err == nil {
+		t.Error("a list of another length was accepted")
+	}
+}
+
 func TestOnlyNeededColumnsTravel(t *testing.T) {
 	e := wire.Encoder{Needs: sampling.Needs{P1: true}}
 	m, err := e.Encode(step())
