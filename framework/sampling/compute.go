@@ -190,12 +190,6 @@ func (c *computer) position(z []float32, batch *Batch, i int) bool {
 	total, lnZ := 1+rest, m+math.Log1p(rest)
 	entropy := math.Log1p(rest) + cross/total
 
-	if out.P1 != nil {
-		out.P1[i] = float32(1 / total)
-	}
-	if out.P2 != nil {
-		out.P2[i] = float32(math.Exp(p.second-m) / total)
-	}
 	if out.LogpCurrent != nil {
 		out.LogpCurrent[i] = 0 // the mask, or another token that has no probability to speak of
 		if t := batch.Tokens[i]; t >= 0 && int(t) < c.v && !c.suppressed[t] {
@@ -220,13 +214,23 @@ func (c *computer) position(z []float32, batch *Batch, i int) bool {
 	}
 
 	proposal, d := p.argmax, drawing{}
+	p1, p2 := 1/total, math.Exp(p.second-m)/total
 	if hot {
 		proposal, d = c.draw(z, p, params, batch, i)
+		if needs.Peaks() > OnModel {
+			p1, p2 = d.p1, d.p2
+		}
 		if needs.Entropy == OnSampling {
 			entropy = d.entropy
 		}
 	}
 	out.Proposal[i] = int32(proposal)
+	if out.P1 != nil {
+		out.P1[i] = float32(p1)
+	}
+	if out.P2 != nil {
+		out.P2[i] = float32(p2)
+	}
 	if out.Entropy != nil {
 		out.Entropy[i] = float32(entropy)
 	}

@@ -6,6 +6,7 @@ import "math"
 type drawing struct {
 	lnAll, lnKept float64 // logs of the sums of exp((z - m)/T) before and after truncation
 	entropy       float64 // after truncation, where it is needed
+	p1, p2        float64 // the two largest probabilities before or after truncation, where they are needed
 	lnNoised      float64 // ln sum exp(x - largest x) of x = z/T + g after truncation, where it is needed
 }
 
@@ -22,10 +23,17 @@ func (c *computer) draw(z []float32, p peaks, params Params, batch *Batch, i int
 		}
 	}
 	d.lnAll = math.Log(total)
+	peaks := c.head.Needs.Peaks()
+	if peaks == OnTempered {
+		d.p1, d.p2 = 1/total, c.second(p)/total
+	}
 	if c.head.Filter {
 		total = c.filter(z, m, params, total)
 	}
 	d.lnKept = math.Log(total)
+	if peaks == OnSampling {
+		d.p1, d.p2 = 1/total, c.second(p)/total
+	}
 	if c.head.Needs.Entropy == OnSampling {
 		d.entropy = c.entropy(z, p, temperature)
 	}
@@ -38,6 +46,19 @@ func (c *computer) draw(z []float32, p peaks, params Params, batch *Batch, i int
 		return token, d
 	}
 	return c.inverse(batch.Uniform[i] * total), d
+}
+
+// second returns the largest e but that of the argmax, which is 1; it is 0 where truncation left the argmax alone.
+func (c *computer) second(p peaks) float64 {
+	largest := 0.0
+	for _, run := range c.allowed {
+		for v := run[0]; v < run[1]; v++ {
+			if v != p.argmax {
+				largest = max(largest, c.e[v])
+			}
+		}
+	}
+	return largest
 }
 
 // inverse returns the smallest token whose cumulative mass exceeds target; tokens without mass are never returned.

@@ -22,8 +22,9 @@ type golden struct {
 	K                         int32
 	MinP                      float64 `json:"min_p"`
 	P1, P2, Entropy           float64
-	EntropySampling           float64  `json:"entropy_sampling"`
-	LogpCurrent               *float64 `json:"logp_current"`
+	Peaks                     map[string][2]float64 // p1 and p2 by other distributions
+	EntropySampling           float64               `json:"entropy_sampling"`
+	LogpCurrent               *float64              `json:"logp_current"`
 	Proposal                  int32
 	GumbelProposal            int32   `json:"gumbel_proposal"`
 	LogpModel                 float64 `json:"logp_model"`
@@ -121,6 +122,18 @@ func TestComputeAgainstReference(t *testing.T) {
 		}
 		if st.P1 != nil || st.TopLogp != nil || st.VocabDot != nil {
 			t.Errorf("case %d: statistics nobody asked for", i)
+		}
+
+		for _, on := range []sampling.On{sampling.OnTempered, sampling.OnSampling} {
+			for _, draw := range []sampling.Draw{sampling.DrawInverseCDF, sampling.DrawGumbel} {
+				head = sampling.Head{Suppress: g.Forbid, Filter: true, Draw: draw, Needs: sampling.Needs{P1: true, P2: true, PeaksOn: on}}
+				if err := sampling.Compute(g.z, len(g.z), one(&g), head, &st); err != nil {
+					t.Fatal(err)
+				}
+				if d := cmp.Diff(g.Peaks[on.String()], [2]float64{float64(st.P1[0]), float64(st.P2[0])}, close); d != "" {
+					t.Errorf("case %d: p1 and p2 on %s: %s", i, on, d)
+				}
+			}
 		}
 	}
 }

@@ -33,7 +33,8 @@ func (o On) String() string {
 type Needs struct {
 	Proposal        bool        // the host's draw at every free position, written ones included
 	LogpProposal    On          // log-probability of the proposal: OnModel, OnTempered, OnSampling or OnNoised
-	P1, P2          bool        // the two largest probabilities of the model
+	P1, P2          bool        // the two largest probabilities
+	PeaksOn         On          // the distribution of P1 and P2: NotNeeded and OnModel are the model's, OnTempered, OnSampling
 	Entropy         On          // in nats: OnModel or OnSampling
 	LogpCurrent     bool        // log-probability, now, of the token that a written position holds; 0 at masked positions
 	KLPrev          bool        // KL(p now || p at the row's step before)
@@ -49,6 +50,14 @@ type Needs struct {
 	Logits          bool        // the whole row of logits, through shared memory
 }
 
+// Peaks returns the distribution that P1 and P2 are of, or NotNeeded where neither is asked for.
+func (n *Needs) Peaks() On {
+	if !n.P1 && !n.P2 {
+		return NotNeeded
+	}
+	return max(n.PeaksOn, OnModel)
+}
+
 // Union returns the needs of both; the stronger wish wins where one value excludes the other (a conflict between two
 // distributions of one statistic is an error naming it).
 func (n Needs) Union(m Needs) (Needs, error) {
@@ -61,6 +70,9 @@ func (n Needs) Union(m Needs) (Needs, error) {
 	}
 	n.Proposal = n.Proposal || m.Proposal
 	n.LogpProposal = on("logp_proposal", n.LogpProposal, m.LogpProposal)
+	if n.PeaksOn = on("p1, p2", n.Peaks(), m.Peaks()); n.PeaksOn == OnModel {
+		n.PeaksOn = NotNeeded
+	}
 	n.P1 = n.P1 || m.P1
 	n.P2 = n.P2 || m.P2
 	n.Entropy = on("entropy", n.Entropy, m.Entropy)
@@ -79,7 +91,8 @@ func (n Needs) Union(m Needs) (Needs, error) {
 	return n, err
 }
 
-// List returns the protocol's names of what is asked for, such as "p1" or "entropy(on=model)".
+// List returns the protocol's names of what is asked for, such as "entropy(on=model)". "p1" and "p2" are of the model, unless
+// another distribution stands behind them: "p1(on=sampling)".
 func (n Needs) List() []string {
 	var out []string
 	add := func(is bool, name string) {
@@ -90,8 +103,14 @@ func (n Needs) List() []string {
 	on := func(o On, name string) { add(o != NotNeeded, fmt.Sprintf("%s(on=%s)", name, o)) }
 	add(n.Proposal, "proposal")
 	on(n.LogpProposal, "logp_proposal")
-	add(n.P1, "p1")
-	add(n.P2, "p2")
+	peak := func(is bool, name string) {
+		if n.Peaks() > OnModel {
+			name = fmt.Sprintf("%s(on=%s)", name, n.PeaksOn)
+		}
+		add(is, name)
+	}
+	peak(n.P1, "p1")
+	peak(n.P2, "p2")
 	on(n.Entropy, "entropy")
 	add(n.LogpCurrent, "logp_current")
 	add(n.KLPrev, "kl_prev")

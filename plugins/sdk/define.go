@@ -105,6 +105,7 @@ func within(needs, declared sampling.Needs) error {
 	if declared.Entropy != sampling.NotNeeded && needs.Entropy != sampling.NotNeeded {
 		needs.Entropy = declared.Entropy
 	}
+	needs.PeaksOn = declared.PeaksOn
 	if 0 < needs.TopK && needs.TopK <= declared.TopK {
 		needs.TopK = declared.TopK
 	}

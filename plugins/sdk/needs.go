@@ -23,11 +23,18 @@ func LogpProposalSampling(n *sampling.Needs) { n.LogpProposal = sampling.OnSampl
 // that drew it. Runs that draw otherwise (sampling.draw) are refused.
 func LogpProposalNoised(n *sampling.Needs) { n.LogpProposal = sampling.OnNoised }
 
-// P1 is the largest probability.
+// P1 is the largest probability: of the model, unless [PeaksTempered] or [PeaksSampling] is asked for, too.
 func P1(n *sampling.Needs) { n.P1 = true }
 
-// P2 is the second largest probability.
+// P2 is the second largest probability, of the same distribution as [P1].
 func P2(n *sampling.Needs) { n.P2 = true }
+
+// PeaksTempered takes [P1] and [P2] of softmax(logits / temperature); at temperature 0 they are the model's.
+func PeaksTempered(n *sampling.Needs) { n.PeaksOn = sampling.OnTempered }
+
+// PeaksSampling takes [P1] and [P2] of the distribution that proposals are drawn from: after temperature, top-k, top-p and min-p.
+// P2 is 0 where truncation leaves one token. At temperature 0 they are the model's.
+func PeaksSampling(n *sampling.Needs) { n.PeaksOn = sampling.OnSampling }
 
 // Entropy is the entropy of the model's distribution in nats.
 func Entropy(n *sampling.Needs) { n.Entropy = sampling.OnModel }

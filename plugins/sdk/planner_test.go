@@ -102,17 +102,23 @@ func TestVerbsAddUp(t *testing.T) {
 
 func TestNeedsForStaysWithinNeeds(t *testing.T) {
 	type options struct {
-		Proxy string `option:"proxy" default:"entropy" enum:"entropy,margin"`
+		Proxy string `option:"proxy" default:"entropy" enum:"entropy,margin,confidence"`
 	}
 	build := func(options) sdk.PlanRow { return func(r sdk.Row) sdk.Decision { return r.Nothing() } }
 	needs := sdk.NeedsFor(func(o options) sampling.Needs {
 		if o.Proxy == "margin" {
 			return sampling.Needs{P1: true, P2: true}
 		}
+		if o.Proxy == "confidence" {
+			return sampling.Needs{P1: true, PeaksOn: sampling.OnTempered}
+		}
 		return sampling.Needs{Entropy: sampling.OnSampling}
 	})
 	p := sdk.NewPlanner("choosy", build, needs, sdk.Needs(sdk.Entropy, sdk.P1))
 	if n, err := p.Start(context.Background(), sampling.Run{}); err != nil || n.String() != "entropy(on=sampling)" {
+		t.Errorf("needs %v, %v", n, err)
+	}
+	if n, err := p.Start(context.Background(), sampling.Run{Options: []byte(`{"proxy":"confidence"}`)}); err != nil || n.String() != "p1(on=tempered)" {
 		t.Errorf("needs %v, %v", n, err)
 	}
 	_, err := p.Start(context.Background(), sampling.Run{Options: []byte(`{"proxy":"margin"}`)})

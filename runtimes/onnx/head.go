@@ -185,7 +185,7 @@ func (h *head) attributes(v int) []*graph.Attribute {
 		suppress = append(suppress, int64(id))
 	}
 	return append(editAttributes(&h.spec.Edits),
-		graph.Int("v", int64(v)), graph.Int("p1", flag(n.P1)), graph.Int("p2", flag(n.P2)), graph.Int("entropy", int64(n.Entropy)),
+		graph.Int("v", int64(v)), graph.Int("p1", flag(n.P1)), graph.Int("p2", flag(n.P2)), graph.Int("peaks", int64(n.Peaks())), graph.Int("entropy", int64(n.Entropy)),
 		graph.Int("logp_current", flag(n.LogpCurrent)), graph.Int("logp_proposal", int64(n.LogpProposal)),
 		graph.Int("dots", int64(len(n.VocabDot))), graph.Int("topk", int64(n.TopK)), graph.Int("gumbel", flag(h.spec.Draw == sampling.DrawGumbel)),
 		graph.Int("filter", flag(h.spec.Filter)), graph.Ints("suppress", append(suppress, -1)...), // never empty: -1 is no token

@@ -141,8 +141,22 @@ func (h *head) function(opset int64, v, inputs int) *graph.Function {
 			packed = append(packed, x())
 		}
 	}
-	add(n.P1, func() string { return p1 })
-	add(n.P2, func() string { return b.op("Mul", b.op("Exp", b.reduce("ReduceMax", others)), p1) })
+	first1, second1 := p1, ""
+	if n.P2 {
+		second1 = b.op("Mul", b.op("Exp", b.reduce("ReduceMax", others)), p1)
+	}
+	if on := n.Peaks(); on > sampling.OnModel {
+		mass := w
+		if on == sampling.OnTempered {
+			mass = et
+		}
+		largest := b.op("Reciprocal", b.op("Add", rest(mass), one))
+		if first1 = b.op("Where", hot, largest, p1); n.P2 {
+			second1 = b.op("Where", hot, b.op("Mul", b.reduce("ReduceMax", b.op("Where", isFirst, zero, mass)), largest), second1)
+		}
+	}
+	add(n.P1, func() string { return first1 })
+	add(n.P2, func() string { return second1 })
 	add(n.Entropy != sampling.NotNeeded, func() string {
 		model := entropy(e, d, lnZ, r)
 		if n.Entropy != sampling.OnSampling {

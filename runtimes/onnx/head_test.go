@@ -116,6 +116,11 @@ func TestHeadAgainstCompute(t *testing.T) {
 				{"noised", sampling.Needs{LogpProposal: sampling.OnNoised}, sampling.DrawGumbel, false, false},
 				{"noised-filtered", sampling.Needs{LogpProposal: sampling.OnNoised}, sampling.DrawGumbel, true, false},
 				{"filtered", sampling.Needs{LogpProposal: sampling.OnTempered, Entropy: sampling.OnSampling}, sampling.DrawInverseCDF, true, false},
+				{"peaks-tempered", sampling.Needs{P1: true, P2: true, PeaksOn: sampling.OnTempered, Entropy: sampling.OnModel}, sampling.DrawInverseCDF, true, false},
+				{"peaks-sampling", sampling.Needs{P1: true, P2: true, PeaksOn: sampling.OnSampling}, sampling.DrawInverseCDF, true, false},
+				{"peaks-sampling-below", sampling.Needs{P2: true, PeaksOn: sampling.OnSampling, LogpProposal: sampling.OnModel}, sampling.DrawInverseCDF, true, true},
+				{"peaks-sampling-gumbel", sampling.Needs{P1: true, P2: true, PeaksOn: sampling.OnSampling}, sampling.DrawGumbel, true, false},
+				{"peaks-unfiltered", sampling.Needs{P1: true, P2: true, PeaksOn: sampling.OnSampling}, sampling.DrawGumbel, false, false},
 				{"candidates", sampling.Needs{P2: true, TopK: min(v, 5)}, sampling.DrawInverseCDF, true, false},
 				{"many-candidates", sampling.Needs{TopK: min(v, 300), VocabDot: make([][]float32, 2)}, sampling.DrawGumbel, true, false},
 				{"proposal", sampling.Needs{Proposal: true}, sampling.DrawGumbel, false, false},
@@ -231,8 +236,8 @@ func checkHead(t *testing.T, d *onnx.Denoiser, head sampling.Head, table []float
 func TestFusedHeadEverywhere(t *testing.T) {
 	const l, v = 18, 3000
 	for _, simd := range []string{"avx512", "avx2", "baseline"} {
-		for _, scale := range []float32{1e-4, 1, 300} {
-			t.Run(fmt.Sprintf("%s/%g", simd, scale), func(t *testing.T) {
+		for i, scale := range []float32{1e-4, 1, 300, 1e-4, 1, 300} {
+			t.Run(fmt.Sprintf("%s/%d/%g", simd, i/3, scale), func(t *testing.T) {
 				t.Setenv("MDMHOST_SIMD", simd)
 				if got := onnx.Check(onnx.Options{}).Instructions; got != simd {
 					t.Logf("this machine runs %s instead", got)
@@ -244,6 +249,9 @@ func TestFusedHeadEverywhere(t *testing.T) {
 				}
 				head := sampling.Head{Filter: true, Suppress: []int32{0, 5, 600, 601}, Needs: allNeeds}
 				head.Needs.TopK = 70
+				if i >= 3 {
+					head.Needs.PeaksOn = sampling.OnSampling
+				}
 				d := open(t, onnx.Model{Name: "table", Data: tableModel(table, v)}, onnx.Options{}, head)
 				checkHead(t, d, head, table, 8, l, v, func(i int) sampling.Params {
 					return []sampling.Params{{Temperature: 1, TopP: 0.5}, {Temperature: 0.01, TopP: 0.5, TopK: 9}, {Temperature: 20, TopP: 0.99}, {Temperature: 1, TopP: 1, TopK: 1},

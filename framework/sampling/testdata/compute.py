@@ -36,17 +36,19 @@ for v in (1, 2, 3, 17, 120):
             kw = dict(temperature=t, top_k=k, top_p=p, min_p=mp)
             model = st["entropy"][0]
             sampling = model
+            peaks = {"tempered": st, "sampling": st}
             tempered = z - st["lnZ"][0]
             if t > 0:
                 zt = apply_forbid(z[None], forbid) / t
                 tempered = z / t - position_stats(zt)["lnZ"][0]
-                sampling = position_stats(filter_min_p(filter_top_p(filter_top_k(zt, k), p), mp))["entropy"][0]
+                peaks = {"tempered": position_stats(zt), "sampling": position_stats(filter_min_p(filter_top_p(filter_top_k(zt, k), p), mp))}
+                sampling = peaks["sampling"]["entropy"][0]
             x = int(draw_tokens(z[None], forbid, u=np.array([u]), **kw)[0])
             order = [int(i) for i in np.argsort(-apply_forbid(z, forbid), kind="stable") if np.isfinite(z[i]) and i not in forbid][:4]
             num = lambda a: float(a) if np.isfinite(a) else None  # noqa: E731
             cases.append(dict(
                 logits=[num(a) for a in z], forbid=forbid, current=cur, u=u, gumbel=gum.tolist(), t=t, k=k, p=p, min_p=mp,
-                p1=st["p_max"][0], p2=st["p_second"][0], entropy=model, entropy_sampling=sampling,
+                p1=st["p_max"][0], p2=st["p_second"][0], peaks={on: [s["p_max"][0], s["p_second"][0]] for on, s in peaks.items()}, entropy=model, entropy_sampling=sampling,
                 logp_current=None if cur in forbid else num(z[cur] - st["lnZ"][0]),
                 proposal=x, gumbel_proposal=int(draw_tokens(z[None], forbid, gumbel=gum[None], **kw)[0]),
                 logp_model=z[x] - st["lnZ"][0], logp_tempered=tempered[x],

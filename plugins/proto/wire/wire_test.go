@@ -18,7 +18,7 @@ import (
 )
 
 var needs = sampling.Needs{
-	Proposal: true, LogpProposal: sampling.OnTempered, P1: true, P2: true, Entropy: sampling.OnSampling, LogpCurrent: true, KLPrev: true, PlannerScore: true,
+	Proposal: true, LogpProposal: sampling.OnTempered, P1: true, P2: true, PeaksOn: sampling.OnSampling, Entropy: sampling.OnSampling, LogpCurrent: true, KLPrev: true, PlannerScore: true,
 	Uniform: true, Gumbel: true, TopK: 2, VocabDot: [][]float32{{1, 2, 3}}, InsertionRate: true, UnmaskRate: true, FrozenGap: true, LogpLeaveOneOut: true, Logits: true,
 }
 
@@ -134,6 +134,7 @@ func TestNeeds(t *testing.T) {
 	for want, m := range map[string]*pb.Needs{
 		"logp_proposal is of on=5": {LogpProposal: pb.On_ON_NOISED + 1},
 		"entropy is of on=3":       {Entropy: pb.On_ON_TEMPERED},
+		"peaks_on is on=4":         {P1: true, PeaksOn: pb.On_ON_NOISED},
 		"topk is -1":               {Topk: -1},
 		"vector 0 has 3 bytes":     {VocabDot: [][]byte{{1, 2, 3}}},
 	} {

@@ -224,6 +224,7 @@ type Needs struct {
 	FrozenGap       bool                   `protobuf:"varint,15,opt,name=frozen_gap,json=frozenGap,proto3" json:"frozen_gap,omitempty"`
 	LogpLeaveOneOut bool                   `protobuf:"varint,16,opt,name=logp_leave_one_out,json=logpLeaveOneOut,proto3" json:"logp_leave_one_out,omitempty"`
 	Logits          bool                   `protobuf:"varint,17,opt,name=logits,proto3" json:"logits,omitempty"`
+	PeaksOn         On                     `protobuf:"varint,18,opt,name=peaks_on,json=peaksOn,proto3,enum=mdmhost.v1.On" json:"peaks_on,omitempty"` // the distribution of p1 and p2: model where it is not set, tempered or sampling
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -375,6 +376,13 @@ func (x *Needs) GetLogits() bool {
 		return x.Logits
 	}
 	return false
+}
+
+func (x *Needs) GetPeaksOn() On {
+	if x != nil {
+		return x.PeaksOn
+	}
+	return On_ON_NOT_NEEDED
 }
 
 type DescribeRequest struct {
@@ -2785,7 +2793,7 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x16\n" +
 	"\x06object\x18\x02 \x01(\tR\x06object\x12\x18\n" +
 	"\aproblem\x18\x03 \x01(\tR\aproblem\x12\x12\n" +
-	"\x04hint\x18\x04 \x01(\tR\x04hint\"\x92\x04\n" +
+	"\x04hint\x18\x04 \x01(\tR\x04hint\"\xbd\x04\n" +
 	"\x05Needs\x12\x1a\n" +
 	"\bproposal\x18\x01 \x01(\bR\bproposal\x123\n" +
 	"\rlogp_proposal\x18\x02 \x01(\x0e2\x0e.mdmhost.v1.OnR\flogpProposal\x12\x0e\n" +
@@ -2806,7 +2814,8 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"frozen_gap\x18\x0f \x01(\bR\tfrozenGap\x12+\n" +
 	"\x12logp_leave_one_out\x18\x10 \x01(\bR\x0flogpLeaveOneOut\x12\x16\n" +
-	"\x06logits\x18\x11 \x01(\bR\x06logits\"\x11\n" +
+	"\x06logits\x18\x11 \x01(\bR\x06logits\x12)\n" +
+	"\bpeaks_on\x18\x12 \x01(\x0e2\x0e.mdmhost.v1.OnR\apeaksOn\"\x11\n" +
 	"\x0fDescribeRequest\"\xa9\x02\n" +
 	"\rDescribeReply\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
@@ -3104,66 +3113,67 @@ var file_mdmhost_v1_plugin_proto_goTypes = []any{
 var file_mdmhost_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: mdmhost.v1.Needs.logp_proposal:type_name -> mdmhost.v1.On
 	0,  // 1: mdmhost.v1.Needs.entropy:type_name -> mdmhost.v1.On
-	3,  // 2: mdmhost.v1.DescribeReply.needs:type_name -> mdmhost.v1.Needs
-	3,  // 3: mdmhost.v1.Capabilities.serves:type_name -> mdmhost.v1.Needs
-	6,  // 4: mdmhost.v1.StartRequest.capabilities:type_name -> mdmhost.v1.Capabilities
-	3,  // 5: mdmhost.v1.StartReply.needs:type_name -> mdmhost.v1.Needs
-	12, // 6: mdmhost.v1.Step.logits:type_name -> mdmhost.v1.Logits
-	11, // 7: mdmhost.v1.PlanRequest.step:type_name -> mdmhost.v1.Step
-	1,  // 8: mdmhost.v1.Decision.fill:type_name -> mdmhost.v1.Fill
-	36, // 9: mdmhost.v1.Decision.metrics:type_name -> mdmhost.v1.Decision.MetricsEntry
-	14, // 10: mdmhost.v1.PlanReply.decisions:type_name -> mdmhost.v1.Decision
-	18, // 11: mdmhost.v1.RowStates.rows:type_name -> mdmhost.v1.RowState
-	20, // 12: mdmhost.v1.AdvanceRequest.rows:type_name -> mdmhost.v1.Advance
-	14, // 13: mdmhost.v1.ApplyRequest.decisions:type_name -> mdmhost.v1.Decision
-	27, // 14: mdmhost.v1.Signature.inputs:type_name -> mdmhost.v1.Port
-	27, // 15: mdmhost.v1.Signature.outputs:type_name -> mdmhost.v1.Port
-	28, // 16: mdmhost.v1.BuildRequest.denoiser:type_name -> mdmhost.v1.Signature
-	28, // 17: mdmhost.v1.Network.signature:type_name -> mdmhost.v1.Signature
-	30, // 18: mdmhost.v1.BuildReply.networks:type_name -> mdmhost.v1.Network
-	31, // 19: mdmhost.v1.BuildReply.params:type_name -> mdmhost.v1.Param
-	32, // 20: mdmhost.v1.BuildReply.groups:type_name -> mdmhost.v1.Group
-	33, // 21: mdmhost.v1.BuildReply.inputs:type_name -> mdmhost.v1.TrainerInput
-	34, // 22: mdmhost.v1.BuildReply.schedule:type_name -> mdmhost.v1.Schedule
-	4,  // 23: mdmhost.v1.Planner.Describe:input_type -> mdmhost.v1.DescribeRequest
-	7,  // 24: mdmhost.v1.Planner.Start:input_type -> mdmhost.v1.StartRequest
-	13, // 25: mdmhost.v1.Planner.Plan:input_type -> mdmhost.v1.PlanRequest
-	9,  // 26: mdmhost.v1.Planner.End:input_type -> mdmhost.v1.EndRequest
-	4,  // 27: mdmhost.v1.Sampler.Describe:input_type -> mdmhost.v1.DescribeRequest
-	7,  // 28: mdmhost.v1.Sampler.Start:input_type -> mdmhost.v1.StartRequest
-	16, // 29: mdmhost.v1.Sampler.Sample:input_type -> mdmhost.v1.SampleRequest
-	9,  // 30: mdmhost.v1.Sampler.End:input_type -> mdmhost.v1.EndRequest
-	4,  // 31: mdmhost.v1.Trainer.Describe:input_type -> mdmhost.v1.DescribeRequest
-	29, // 32: mdmhost.v1.Trainer.Build:input_type -> mdmhost.v1.BuildRequest
-	9,  // 33: mdmhost.v1.Trainer.End:input_type -> mdmhost.v1.EndRequest
-	21, // 34: mdmhost.v1.Session.Admit:input_type -> mdmhost.v1.AdmitRequest
-	22, // 35: mdmhost.v1.Session.Advance:input_type -> mdmhost.v1.AdvanceRequest
-	22, // 36: mdmhost.v1.Session.Denoise:input_type -> mdmhost.v1.AdvanceRequest
-	23, // 37: mdmhost.v1.Session.Plan:input_type -> mdmhost.v1.SessionPlanRequest
-	24, // 38: mdmhost.v1.Session.Apply:input_type -> mdmhost.v1.ApplyRequest
-	25, // 39: mdmhost.v1.Session.Emit:input_type -> mdmhost.v1.EmitRequest
-	5,  // 40: mdmhost.v1.Planner.Describe:output_type -> mdmhost.v1.DescribeReply
-	8,  // 41: mdmhost.v1.Planner.Start:output_type -> mdmhost.v1.StartReply
-	15, // 42: mdmhost.v1.Planner.Plan:output_type -> mdmhost.v1.PlanReply
-	10, // 43: mdmhost.v1.Planner.End:output_type -> mdmhost.v1.EndReply
-	5,  // 44: mdmhost.v1.Sampler.Describe:output_type -> mdmhost.v1.DescribeReply
-	8,  // 45: mdmhost.v1.Sampler.Start:output_type -> mdmhost.v1.StartReply
-	17, // 46: mdmhost.v1.Sampler.Sample:output_type -> mdmhost.v1.SampleReply
-	10, // 47: mdmhost.v1.Sampler.End:output_type -> mdmhost.v1.EndReply
-	5,  // 48: mdmhost.v1.Trainer.Describe:output_type -> mdmhost.v1.DescribeReply
-	35, // 49: mdmhost.v1.Trainer.Build:output_type -> mdmhost.v1.BuildReply
-	10, // 50: mdmhost.v1.Trainer.End:output_type -> mdmhost.v1.EndReply
-	19, // 51: mdmhost.v1.Session.Admit:output_type -> mdmhost.v1.RowStates
-	19, // 52: mdmhost.v1.Session.Advance:output_type -> mdmhost.v1.RowStates
-	11, // 53: mdmhost.v1.Session.Denoise:output_type -> mdmhost.v1.Step
-	15, // 54: mdmhost.v1.Session.Plan:output_type -> mdmhost.v1.PlanReply
-	19, // 55: mdmhost.v1.Session.Apply:output_type -> mdmhost.v1.RowStates
-	26, // 56: mdmhost.v1.Session.Emit:output_type -> mdmhost.v1.EmitReply
-	40, // [40:57] is the sub-list for method output_type
-	23, // [23:40] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	0,  // 2: mdmhost.v1.Needs.peaks_on:type_name -> mdmhost.v1.On
+	3,  // 3: mdmhost.v1.DescribeReply.needs:type_name -> mdmhost.v1.Needs
+	3,  // 4: mdmhost.v1.Capabilities.serves:type_name -> mdmhost.v1.Needs
+	6,  // 5: mdmhost.v1.StartRequest.capabilities:type_name -> mdmhost.v1.Capabilities
+	3,  // 6: mdmhost.v1.StartReply.needs:type_name -> mdmhost.v1.Needs
+	12, // 7: mdmhost.v1.Step.logits:type_name -> mdmhost.v1.Logits
+	11, // 8: mdmhost.v1.PlanRequest.step:type_name -> mdmhost.v1.Step
+	1,  // 9: mdmhost.v1.Decision.fill:type_name -> mdmhost.v1.Fill
+	36, // 10: mdmhost.v1.Decision.metrics:type_name -> mdmhost.v1.Decision.MetricsEntry
+	14, // 11: mdmhost.v1.PlanReply.decisions:type_name -> mdmhost.v1.Decision
+	18, // 12: mdmhost.v1.RowStates.rows:type_name -> mdmhost.v1.RowState
+	20, // 13: mdmhost.v1.AdvanceRequest.rows:type_name -> mdmhost.v1.Advance
+	14, // 14: mdmhost.v1.ApplyRequest.decisions:type_name -> mdmhost.v1.Decision
+	27, // 15: mdmhost.v1.Signature.inputs:type_name -> mdmhost.v1.Port
+	27, // 16: mdmhost.v1.Signature.outputs:type_name -> mdmhost.v1.Port
+	28, // 17: mdmhost.v1.BuildRequest.denoiser:type_name -> mdmhost.v1.Signature
+	28, // 18: mdmhost.v1.Network.signature:type_name -> mdmhost.v1.Signature
+	30, // 19: mdmhost.v1.BuildReply.networks:type_name -> mdmhost.v1.Network
+	31, // 20: mdmhost.v1.BuildReply.params:type_name -> mdmhost.v1.Param
+	32, // 21: mdmhost.v1.BuildReply.groups:type_name -> mdmhost.v1.Group
+	33, // 22: mdmhost.v1.BuildReply.inputs:type_name -> mdmhost.v1.TrainerInput
+	34, // 23: mdmhost.v1.BuildReply.schedule:type_name -> mdmhost.v1.Schedule
+	4,  // 24: mdmhost.v1.Planner.Describe:input_type -> mdmhost.v1.DescribeRequest
+	7,  // 25: mdmhost.v1.Planner.Start:input_type -> mdmhost.v1.StartRequest
+	13, // 26: mdmhost.v1.Planner.Plan:input_type -> mdmhost.v1.PlanRequest
+	9,  // 27: mdmhost.v1.Planner.End:input_type -> mdmhost.v1.EndRequest
+	4,  // 28: mdmhost.v1.Sampler.Describe:input_type -> mdmhost.v1.DescribeRequest
+	7,  // 29: mdmhost.v1.Sampler.Start:input_type -> mdmhost.v1.StartRequest
+	16, // 30: mdmhost.v1.Sampler.Sample:input_type -> mdmhost.v1.SampleRequest
+	9,  // 31: mdmhost.v1.Sampler.End:input_type -> mdmhost.v1.EndRequest
+	4,  // 32: mdmhost.v1.Trainer.Describe:input_type -> mdmhost.v1.DescribeRequest
+	29, // 33: mdmhost.v1.Trainer.Build:input_type -> mdmhost.v1.BuildRequest
+	9,  // 34: mdmhost.v1.Trainer.End:input_type -> mdmhost.v1.EndRequest
+	21, // 35: mdmhost.v1.Session.Admit:input_type -> mdmhost.v1.AdmitRequest
+	22, // 36: mdmhost.v1.Session.Advance:input_type -> mdmhost.v1.AdvanceRequest
+	22, // 37: mdmhost.v1.Session.Denoise:input_type -> mdmhost.v1.AdvanceRequest
+	23, // 38: mdmhost.v1.Session.Plan:input_type -> mdmhost.v1.SessionPlanRequest
+	24, // 39: mdmhost.v1.Session.Apply:input_type -> mdmhost.v1.ApplyRequest
+	25, // 40: mdmhost.v1.Session.Emit:input_type -> mdmhost.v1.EmitRequest
+	5,  // 41: mdmhost.v1.Planner.Describe:output_type -> mdmhost.v1.DescribeReply
+	8,  // 42: mdmhost.v1.Planner.Start:output_type -> mdmhost.v1.StartReply
+	15, // 43: mdmhost.v1.Planner.Plan:output_type -> mdmhost.v1.PlanReply
+	10, // 44: mdmhost.v1.Planner.End:output_type -> mdmhost.v1.EndReply
+	5,  // 45: mdmhost.v1.Sampler.Describe:output_type -> mdmhost.v1.DescribeReply
+	8,  // 46: mdmhost.v1.Sampler.Start:output_type -> mdmhost.v1.StartReply
+	17, // 47: mdmhost.v1.Sampler.Sample:output_type -> mdmhost.v1.SampleReply
+	10, // 48: mdmhost.v1.Sampler.End:output_type -> mdmhost.v1.EndReply
+	5,  // 49: mdmhost.v1.Trainer.Describe:output_type -> mdmhost.v1.DescribeReply
+	35, // 50: mdmhost.v1.Trainer.Build:output_type -> mdmhost.v1.BuildReply
+	10, // 51: mdmhost.v1.Trainer.End:output_type -> mdmhost.v1.EndReply
+	19, // 52: mdmhost.v1.Session.Admit:output_type -> mdmhost.v1.RowStates
+	19, // 53: mdmhost.v1.Session.Advance:output_type -> mdmhost.v1.RowStates
+	11, // 54: mdmhost.v1.Session.Denoise:output_type -> mdmhost.v1.Step
+	15, // 55: mdmhost.v1.Session.Plan:output_type -> mdmhost.v1.PlanReply
+	19, // 56: mdmhost.v1.Session.Apply:output_type -> mdmhost.v1.RowStates
+	26, // 57: mdmhost.v1.Session.Emit:output_type -> mdmhost.v1.EmitReply
+	41, // [41:58] is the sub-list for method output_type
+	24, // [24:41] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_mdmhost_v1_plugin_proto_init() }

@@ -60,8 +60,8 @@ static void mdm_fail(const mdm_call *c, int64_t i, int32_t fault) {
 
 // Whether some statistic of the model's own distribution is wanted.
 static int mdm_wants_model(const mdm_head *h, int hot) {
-  return h->p1 >= 0 || h->p2 >= 0 || h->logp_current >= 0 || h->kl >= 0 || h->k || h->dots || h->entropy_on == MDM_MODEL || h->logp_proposal_on == MDM_MODEL ||
-         (!hot && (h->entropy_on || h->logp_proposal_on));
+  return h->logp_current >= 0 || h->kl >= 0 || h->k || h->dots || h->peaks_on == MDM_MODEL || h->entropy_on == MDM_MODEL || h->logp_proposal_on == MDM_MODEL ||
+         (!hot && (h->peaks_on || h->entropy_on || h->logp_proposal_on));
 }
 
 #define SIMD_SOURCE "kernel_simd.h"

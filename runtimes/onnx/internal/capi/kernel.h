@@ -23,7 +23,7 @@ typedef struct {
   mdm_block *block;     // [blocks]
   uint8_t *suppressed;  // [V]
   int32_t p1, p2, entropy, logp_current, logp_proposal, dot, kl;
-  int32_t entropy_on, logp_proposal_on;
+  int32_t peaks_on, entropy_on, logp_proposal_on;  // peaks: p1 and p2
   int32_t dots, k, gumbel, filter;
   int32_t below;  // top-p without the token that crosses it
   // Edits (sampling.Edits).

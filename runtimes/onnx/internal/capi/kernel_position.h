@@ -1,9 +1,9 @@
 // One position, from its logits to everything that is wanted. Included by kernel_simd.h, once per instruction set.
 
 // filter applies top-k, top-p and min-p to e [V] (exponentials at the row's temperature): 0 where a token is dropped. It
-// renews the block sums and returns the sums over what is kept but the argmax.
+// renews the block sums and returns the sums over what is kept but the argmax, and the largest exponential among that.
 static void NAME(filter)(const mdm_head *h, const float *z, const mdm_peaks *p, const float *params, float scale, float *e, double *block_sum,
-                         double total, double *rest, double *cross) {
+                         double total, double *rest, double *cross, double *second) {
   const float m = p->first, k = params[1], top_p = params[2];
   mdm_place last = {-INFINITY, INT32_MAX};
   if (k > 0 && k < h->v) {
@@ -22,8 +22,9 @@ static void NAME(filter)(const mdm_head *h, const float *z, const mdm_peaks *p, 
   const float lowest = params[3] > 0 ? m + log(params[3] < 1 ? params[3] : 1) * params[0] : -INFINITY;
   VI step;
   for (int j = 0; j < LANES; j++) step[j] = j;
-  *rest = *cross = 0;
+  *rest = *cross = *second = 0;
   e[p->argmax] = 0;
+  VF most = {0};
   for (int32_t b = 0; b < h->blocks; b++) {
     int32_t lo = h->block[b].lo, n = h->block[b].n;
     VF s = {0}, c = {0};
@@ -35,6 +36,7 @@ static void NAME(filter)(const mdm_head *h, const float *z, const mdm_peaks *p, 
       y = (VF)((VI)y & keep);
       s += y;
       c += y * d;
+      most = NAME(max)(most, y);
       if (n - i >= LANES) {
         *(VFU *)(e + lo + i) = y;
       } else {
@@ -47,6 +49,7 @@ static void NAME(filter)(const mdm_head *h, const float *z, const mdm_peaks *p, 
     block_sum[b] = sum + (p->argmax >= lo && p->argmax < lo + n);
   }
   e[p->argmax] = 1;
+  for (int j = 0; j < LANES; j++) *second = most[j] > *second ? most[j] : *second;
 }
 
 // inverse returns the smallest token whose cumulative mass exceeds target; only the block that crosses is summed again.
@@ -120,7 +123,7 @@ static int NAME(position)(const mdm_call *c, int64_t i, mdm_slot *slot, char *sc
   const float m = p.first, temperature = params[0];
   const int hot = temperature > 0, model = mdm_wants_model(h, hot);
   const int filtered = hot && h->filter && ((params[1] > 0 && params[1] < h->v) || params[2] < 1 || params[3] > 0);
-  const int tempered = hot && (!h->gumbel || filtered || h->entropy_on == MDM_SAMPLING || h->logp_proposal_on > MDM_MODEL);
+  const int tempered = hot && (!h->gumbel || filtered || h->peaks_on > MDM_MODEL || h->entropy_on == MDM_SAMPLING || h->logp_proposal_on > MDM_MODEL);
   const float inverse = hot ? 1 / temperature : 1, scale = inverse < FLT_MAX ? inverse : FLT_MAX;
   if (filtered) kept = block_max + h->blocks;
   for (int32_t k = 0; k < h->dots; k++) dot[k] = 0;
@@ -160,10 +163,13 @@ static int NAME(position)(const mdm_call *c, int64_t i, mdm_slot *slot, char *sc
   const double lnz = log1p(rest), lnt = log1p(rest_t);
   int32_t proposal = p.argmax;
   double total = 1 + rest_t;
+  const int peaks = hot ? h->peaks_on : MDM_MODEL;
+  double others = peaks > MDM_MODEL ? rest_t : rest, most = -1;  // others: what the largest of p1's distribution leaves
   if (hot) {
     if (filtered) {
       kept[p.argmax] = 1;
-      NAME(filter)(h, z, &p, params, scale, kept, block_sum, total, &rest_t, &cross_t);
+      NAME(filter)(h, z, &p, params, scale, kept, block_sum, total, &rest_t, &cross_t, &most);
+      if (peaks == MDM_SAMPLING) others = rest_t;
       total = 0;
       for (int32_t b = 0; b < h->blocks; b++) total += block_sum[b];
     }
@@ -176,8 +182,11 @@ static int NAME(position)(const mdm_call *c, int64_t i, mdm_slot *slot, char *sc
   c->proposal[i] = proposal;
   float *out = c->stats + i;
   const int64_t n = c->n;
-  if (h->p1 >= 0) out[h->p1 * n] = 1 / (1 + rest);
-  if (h->p2 >= 0) out[h->p2 * n] = exp((double)p.second - m) / (1 + rest);
+  if (h->p1 >= 0) out[h->p1 * n] = 1 / (1 + others);
+  if (h->p2 >= 0) {
+    const double second = peaks == MDM_SAMPLING && kept ? most : exp(((double)p.second - m) / (peaks > MDM_MODEL ? temperature : 1));
+    out[h->p2 * n] = second / (1 + others);
+  }
   if (h->entropy >= 0) {
     out[h->entropy * n] = h->entropy_on == MDM_SAMPLING && hot ? log1p(rest_t) + cross_t / (1 + rest_t) : lnz + cross / (1 + rest);
   }

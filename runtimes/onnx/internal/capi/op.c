@@ -54,6 +54,7 @@ static OrtStatus *read_head(const OrtApi *api, const OrtKernelInfo *info, kernel
   int32_t p1, p2, current;
   TRY(attribute(api, info, "p1", &p1));
   TRY(attribute(api, info, "p2", &p2));
+  TRY(attribute(api, info, "peaks", &h->peaks_on));
   TRY(attribute(api, info, "entropy", &h->entropy_on));
   TRY(attribute(api, info, "logp_current", &current));
   TRY(attribute(api, info, "logp_proposal", &h->logp_proposal_on));
