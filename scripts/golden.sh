@@ -34,6 +34,7 @@ own() { # own SCRIPT ARGUMENTS... : the script writes its files itself, into its
 
 golden planners/count/testdata/counts.json "$MDM_REFERENCE"
 golden planners/testdata/golden.json.gz "$MDM_REFERENCE"
+script=distributions.py golden planners/testdata/distributions.json.gz "$MDM_REFERENCE"
 golden planners/eb/testdata/golden.json "$MDM_REFERENCE"
 for planner in dfm edit remdm; do
     golden planners/$planner/testdata/golden.json.gz "$MDM_REFERENCE"

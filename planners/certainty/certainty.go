@@ -17,7 +17,7 @@ import (
 //	margin   p1 - p2
 //	entropy  -H, nats
 //
-// of the model's distribution or of another one that the host serves. Larger is surer.
+// of the model's distribution, the tempered one or the one that tokens are drawn from. Larger is surer.
 type Measure struct {
 	name  string
 	on    sampling.On
@@ -25,19 +25,21 @@ type Measure struct {
 }
 
 // New returns the measure of that name on the distribution "model" (before temperature), "tempered" (after temperature,
-// before truncation) or "sampling" (after both). Distributions other than the model's are served for drawn (both) and
-// entropy (sampling) alone, and equal the model's at temperature 0.
+// before truncation; not for entropy, which the host takes of the other two) or "sampling" (after both). At temperature 0 all
+// are the model's.
 func New(name, on string) (*Measure, error) {
 	m := &Measure{name: name}
 	switch {
 	case on == "model":
 		m.on = sampling.OnModel
-	case on == "tempered" && name == "drawn":
-		m.on = sampling.OnTempered
-	case on == "sampling" && (name == "entropy" || name == "drawn"):
+	case on == "sampling":
 		m.on = sampling.OnSampling
+	case on == "tempered" && name != "entropy":
+		m.on = sampling.OnTempered
+	case on == "tempered":
+		return nil, fmt.Errorf("%s on tempered: expected model or sampling, which the host takes entropies of; set on to one of them", name)
 	default:
-		return nil, fmt.Errorf("%s on %s: expected a distribution that the host serves it of: model for all, tempered and sampling for the probability of the drawn token, sampling for the entropy; set on to model", name, on)
+		return nil, fmt.Errorf("%s on %s: expected the distribution model, tempered or sampling; set on to one of them", name, on)
 	}
 	return m, nil
 }
@@ -53,9 +55,9 @@ func (m *Measure) Needs() (n sampling.Needs) {
 	case "entropy":
 		n.Entropy = m.on
 	case "margin":
-		n.P1, n.P2 = true, true
+		n.P1, n.P2, n.PeaksOn = true, true, m.on
 	default:
-		n.P1 = true
+		n.P1, n.PeaksOn = true, m.on
 	}
 	return n
 }

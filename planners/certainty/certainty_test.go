@@ -19,7 +19,7 @@ func TestMeasures(t *testing.T) {
 		on, needs string
 		want      []float64
 	}{
-		"max":     {"model", "p1", []float64{0.5, 0.75}},
+		"max":     {"tempered", "p1(on=tempered)", []float64{0.5, 0.75}},
 		"drawn":   {"tempered", "logp_proposal(on=tempered)", []float64{math.Exp(-1), 1}},
 		"margin":  {"model", "p1, p2", []float64{0.25, 0.625}},
 		"entropy": {"sampling", "entropy(on=sampling)", []float64{-1, -0.5}},
@@ -37,16 +37,22 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
-func TestDrawnOnSampling(t *testing.T) {
-	if got := certainty.NeedsOf("drawn", "sampling").String(); got != "logp_proposal(on=sampling)" {
-		t.Errorf("drawn on sampling needs %s", got)
+func TestDistributions(t *testing.T) {
+	for _, c := range [][3]string{
+		{"max", "model", "p1"}, {"max", "sampling", "p1(on=sampling)"},
+		{"margin", "tempered", "p1(on=tempered), p2(on=tempered)"}, {"margin", "sampling", "p1(on=sampling), p2(on=sampling)"},
+		{"drawn", "sampling", "logp_proposal(on=sampling)"}, {"entropy", "model", "entropy(on=model)"},
+	} {
+		if got := certainty.NeedsOf(c[0], c[1]).String(); got != c[2] {
+			t.Errorf("%s on %s needs %s, want %s", c[0], c[1], got, c[2])
+		}
 	}
 }
 
 // What the host does not serve is refused, never replaced by something near.
 func TestRefused(t *testing.T) {
-	for _, c := range [][2]string{{"max", "tempered"}, {"max", "sampling"}, {"margin", "sampling"}, {"entropy", "tempered"}} {
-		if _, err := certainty.New(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "set on to model") {
+	for _, c := range [][2]string{{"entropy", "tempered"}, {"max", "noised"}, {"drawn", ""}} {
+		if _, err := certainty.New(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "set on to one of them") {
 			t.Errorf("%s on %s: error %v", c[0], c[1], err)
 		}
 		if n := certainty.NeedsOf(c[0], c[1]).String(); n != "" {

@@ -12,8 +12,7 @@ type Drawn struct {
 	Confidence string `option:"confidence" default:"drawn" enum:"drawn,max" help:"drawn: the probability of the drawn token; max: the largest probability (equal at temperature 0)"`
 }
 
-// Distribution is the option on, the distribution for [New], of planners whose measures are max and drawn. max is of the
-// model's alone.
+// Distribution is the option on, the distribution for [New], of planners whose measures are max and drawn.
 type Distribution struct {
-	On string `option:"on" default:"model" enum:"model,tempered,sampling" help:"distribution of the drawn token's probability: model = before temperature (LLaDA); tempered = after it (SGLang); sampling = after temperature, top_k, top_p and min_p (Dream). The latter two saturate at temperatures of 0.2 and less, where all probabilities are 1 and tell no position from another"`
+	On string `option:"on" default:"model" enum:"model,tempered,sampling" help:"distribution of the confidence: model = before temperature (LLaDA); tempered = after it (SGLang); sampling = after temperature, top_k, top_p and min_p (Dream). The latter two saturate at temperatures of 0.2 and less, where all probabilities are 1 and tell no position from another; at temperature 0 they are the model's"`
 }

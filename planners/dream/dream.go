@@ -15,7 +15,7 @@ type Options struct {
 	Alg     string  `option:"alg" default:"origin" enum:"origin,maskgit_plus,topk_margin,entropy" help:"origin: a coin per position; maskgit_plus: largest probability of the drawn token; topk_margin: largest p1 - p2; entropy: smallest entropy"`
 	AlgTemp float64 `option:"alg_temp" default:"0" min:"0" help:"positions are drawn without replacement with weights softmax(score/alg_temp); 0 (Dream's None) takes the best"`
 	Eps     float64 `option:"eps" default:"0.001" min:"0" max:"1" help:"last time of the grid linspace(1, eps, steps+1) that the counts follow"`
-	On      string  `option:"on" default:"model" enum:"model,tempered,sampling" help:"distribution of the scores: model = before temperature; sampling = after temperature, top_k, top_p and min_p, Dream's own choice, which saturates at temperatures of 0.2 and less: all confidences are 1, and ties silently open from left to right. maskgit_plus takes all three, entropy model and sampling, topk_margin model alone"`
+	On      string  `option:"on" default:"model" enum:"model,tempered,sampling" help:"distribution of the scores: model = before temperature; sampling = after temperature, top_k, top_p and min_p, Dream's own choice, which saturates at temperatures of 0.2 and less: all confidences are 1, and ties silently open from left to right; tempered = after temperature alone, which entropy does not take. At temperature 0 all three are the model's"`
 }
 
 var measures = map[string]string{"maskgit_plus": "drawn", "topk_margin": "margin", "entropy": "entropy"}

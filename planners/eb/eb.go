@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Proxy      string  `option:"proxy" default:"entropy" enum:"entropy,confidence,margin" help:"order of opening: smallest entropy, largest p1, or largest p1 - p2 first"`
 	Gamma      float64 `option:"gamma" default:"0.1" min:"0" help:"entropy bound in nats; 0 opens one uncertain position a step, inf everything at once"`
-	StatsOn    string  `option:"stats_on" default:"model" enum:"model,sampling" help:"distribution of the entropies: model = before temperature; sampling = the one that tokens are drawn from, for the proxy entropy. At low temperatures that opens nearly everything at once"`
+	StatsOn    string  `option:"stats_on" default:"model" enum:"model,sampling" help:"distribution of the entropies and of what the proxy orders by: model = before temperature; sampling = the one that tokens are drawn from, after temperature, top_k, top_p and min_p. At low temperatures that opens nearly everything at once; at temperature 0 the statistics are those before temperature"`
 	Confidence string  `option:"confidence" default:"max" enum:"max,drawn" help:"what the proxy confidence orders by: max = p1 (the paper); drawn = the probability of the drawn token, for which the paper's theorem does not hold"`
 	MinPerStep int     `option:"min_per_step" default:"1" min:"1" help:"positions opened a step whatever the bound says"`
 	MaxPerStep int     `option:"max_per_step" default:"0" min:"0" help:"positions opened a step at most; 0 = no limit"`
@@ -30,24 +30,23 @@ func New() sampling.Planner {
 }
 
 func needs(o Options) sampling.Needs {
-	n := sampling.Needs{Entropy: sampling.OnModel}
+	on := sampling.OnModel
+	if o.StatsOn == "sampling" {
+		on = sampling.OnSampling
+	}
+	n := sampling.Needs{Entropy: on}
 	switch {
 	case o.Proxy == "margin":
-		n.P1, n.P2 = true, true
+		n.P1, n.P2, n.PeaksOn = true, true, on
 	case o.Proxy == "confidence" && o.Confidence == "drawn":
-		n.LogpProposal = sampling.OnModel
+		n.LogpProposal = on
 	case o.Proxy == "confidence":
-		n.P1 = true
-	case o.StatsOn == "sampling":
-		n.Entropy = sampling.OnSampling
+		n.P1, n.PeaksOn = true, on
 	}
 	return n
 }
 
 func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
-	if o.StatsOn == "sampling" && o.Proxy != "entropy" {
-		return nil, fmt.Errorf("stats_on sampling: expected the proxy entropy, since the host serves %s of the model alone; set planner.proxy to entropy or planner.stats_on to model", o.Proxy)
-	}
 	if o.MaxPerStep == 0 {
 		o.MaxPerStep = math.MaxInt
 	}

@@ -80,7 +80,7 @@ func TestLimits(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, options := range []string{`{"gamma":-0.1}`, `{"gamma":"NaN"}`, `{"proxy":"p1"}`, `{"max_per_step":2,"min_per_step":3}`, `{"max_entropy":-1}`,
-		`{"stats_on":"sampling","proxy":"margin"}`, `{"stats_on":"sampling","proxy":"confidence"}`, `{"stats_on":"tempered"}`} {
+		`{"stats_on":"tempered"}`} {
 		if _, err := eb.New().Start(context.Background(), sampling.Run{Options: []byte(options)}); err == nil {
 			t.Errorf("options %s were accepted", options)
 		}
@@ -89,11 +89,14 @@ func TestRefused(t *testing.T) {
 
 func TestNeedsFollowTheProxy(t *testing.T) {
 	for options, want := range map[string]string{
-		`{"proxy":"entropy"}`:                         "entropy(on=model)",
-		`{"stats_on":"sampling"}`:                     "entropy(on=sampling)",
-		`{"proxy":"confidence"}`:                      "p1, entropy(on=model)",
-		`{"proxy":"confidence","confidence":"drawn"}`: "logp_proposal(on=model), entropy(on=model)",
-		`{"proxy":"margin","confidence":"drawn"}`:     "p1, p2, entropy(on=model)",
+		`{"proxy":"entropy"}`:                                               "entropy(on=model)",
+		`{"stats_on":"sampling"}`:                                           "entropy(on=sampling)",
+		`{"proxy":"confidence"}`:                                            "p1, entropy(on=model)",
+		`{"proxy":"confidence","confidence":"drawn"}`:                       "logp_proposal(on=model), entropy(on=model)",
+		`{"proxy":"margin","confidence":"drawn"}`:                           "p1, p2, entropy(on=model)",
+		`{"proxy":"margin","stats_on":"sampling"}`:                          "p1(on=sampling), p2(on=sampling), entropy(on=sampling)",
+		`{"proxy":"confidence","stats_on":"sampling"}`:                      "p1(on=sampling), entropy(on=sampling)",
+		`{"proxy":"confidence","stats_on":"sampling","confidence":"drawn"}`: "logp_proposal(on=sampling), entropy(on=sampling)",
 	} {
 		if got := try.Start(t, eb.New(), options).String(); got != want {
 			t.Errorf("%s needs %s, want %s", options, got, want)

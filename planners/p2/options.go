@@ -53,7 +53,7 @@ func (o Options) check(run sampling.Run) error {
 	case n.PlannerScore && o.redraws():
 		return errors.New("unmask_token redrawn: expected current, since the planner's network reads proposals beside the tokens that stand there; set planner.unmask_token to current")
 	case o.ScoreLogits != "clean" && (n.LogpCurrent || n.P1 || n.Entropy != sampling.NotNeeded):
-		return fmt.Errorf("score_logits %s: expected scores of drawn tokens alone, since the host serves log-probabilities of present tokens, margins and entropies before temperature; set planner.score_logits to clean, or planner.unmask_token to redrawn", o.ScoreLogits)
+		return fmt.Errorf("score_logits %s: expected scores of drawn tokens alone, since those of present tokens, margins and entropies are of the model, before temperature; set planner.score_logits to clean, or planner.unmask_token to redrawn", o.ScoreLogits)
 	case o.Condition == "cond" && (o.MaskScore != "denoiser" || o.UnmaskScore != "denoiser" || !o.redraws()):
 		return errors.New("condition cond: expected mask_score and unmask_score denoiser with unmask_token redrawn, whose log-probabilities it compares; set them so, or planner.condition to uncond")
 	}
