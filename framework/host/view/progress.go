@@ -45,20 +45,25 @@ func NewProgress(out io.Writer, terminal bool, rows, blanks int) *Progress {
 
 // Admitted implements [sampling.Observer].
 func (p *Progress) Admitted(f sampling.Frame) {
-	row := &part{}
-	for _, flag := range f.Flags {
+	p.parts[f.Index] = &part{blanks: masked(f.Flags)}
+	p.show()
+}
+
+// masked counts the positions [L] that are.
+func masked(flags []sampling.Flags) int {
+	n := 0
+	for _, flag := range flags {
 		if flag&sampling.Masked != 0 {
-			row.blanks++
+			n++
 		}
 	}
-	p.parts[f.Index] = row
-	p.show()
+	return n
 }
 
 // Stepped implements [sampling.Observer].
 func (p *Progress) Stepped(f sampling.Frame) {
 	if row := p.parts[f.Index]; row != nil {
-		p.count(row, row.opened+len(f.Opened)-len(f.Remasked), f.NFE)
+		p.count(row, row.blanks-masked(f.Flags), f.NFE) // what a step wrote may have been written before
 	}
 	p.show()
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,27 +95,37 @@ func TestWatchScreen(t *testing.T) {
 
 func TestProgressLines(t *testing.T) {
 	var b strings.Builder
-	p := NewProgress(&b, false, 2, 4)
+	p := NewProgress(&b, false, 2, 6)
 	clock := p.start
 	p.now = func() time.Time { return clock }
 	all := frames()
-	p.Admitted(all[0])
+	p.Admitted(before(all[0]))
 	p.Stepped(all[0])
+	p.Stepped(all[0]) // overwrites what it wrote: no further position
 	if b.Len() > 0 {
 		t.Errorf("a short run says %q", b.String())
 	}
 	clock = clock.Add(quiet)
-	p.Admitted(all[1])
+	p.Admitted(before(all[1]))
 	clock = clock.Add(reportEvery)
 	p.Finished(sampling.Result{Index: 4, NFE: 3, Finish: sampling.FinishComplete})
 	p.Stepped(all[1])
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := "0 of 2 rows, 25% of the positions, 0.50 tokens per NFE\n1 of 2 rows, 50% of the positions, 0.67 tokens per NFE\n"
+	want := "0 of 2 rows, 16% of the positions, 0.50 tokens per NFE\n1 of 2 rows, 50% of the positions, 1.00 tokens per NFE\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// before is the frame without what its step opened.
+func before(f sampling.Frame) sampling.Frame {
+	f.Flags = slices.Clone(f.Flags)
+	for _, i := range f.Opened {
+		f.Flags[i] = sampling.Masked | sampling.Eligible
+	}
+	return f
 }
 
 func TestProgressBar(t *testing.T) {
