@@ -55,7 +55,7 @@ type Frame struct {
 	GuessAt     int
 	Entropy     []float32 // [n] nats of this step's pass, laid out like Guess; nil where nobody asked for it
 	Logp        []float32 // [L] log-probability of each written token when it was opened, NaN where nobody asked for it
-	Opened      []int32   // absolute positions written by this step
+	Opened      []int32   // absolute positions written by this step, overwritten ones too
 	Remasked    []int32
 	Metrics     map[string]float64
 }

@@ -53,7 +53,7 @@ type TraceEvent struct {
 	NFE      int                `json:"nfe"`
 	Tokens   []int32            `json:"tokens,omitempty"`   // row: the canvas at the start; end: the result
 	Free     []int32            `json:"free,omitempty"`     // row: positions that hold a token and may be revised
-	Opened   [][2]int32         `json:"opened,omitempty"`   // [position, token]
+	Opened   [][2]int32         `json:"opened,omitempty"`   // [position, token]; a position that held a token is overwritten
 	Remasked []int32            `json:"remasked,omitempty"` // positions
 	Metrics  map[string]float64 `json:"metrics,omitempty"`
 	Finish   Finish             `json:"finish,omitempty"`

@@ -22,9 +22,9 @@ func newTraceShow() *cobra.Command {
 	c := &cobra.Command{
 		Use: "show FILE", Short: "Show a trace: its rows, the timeline of one, or the canvas after a step",
 		Long: "Show a trace that `mdmhost sample --trace` wrote, as JSON lines or as a page: the rows; with --row the timeline of one, with what\n" +
-			"each step opened (+position:token and its probability) and masked again (-position); with --step the canvas after so many steps (0: its\n" +
-			"start). A trace of one row shows its timeline at once. --html writes the page of a trace of JSON lines. In JSON, steps count from 0, as in\n" +
-			"step maps.",
+			"each step opened (+position:token and its probability), overwrote (~position:token) and masked again (-position); with --step the canvas\n" +
+			"after so many steps (0: its start). A trace of one row shows its timeline at once. --html writes the page of a trace of JSON lines. In\n" +
+			"JSON, steps count from 0, as in step maps.",
 		Example: `  mdmhost sample --num 4 --trace run.jsonl
   mdmhost trace show run.jsonl
   mdmhost trace show run.jsonl --row 2
@@ -105,7 +105,7 @@ func show(c *cobra.Command, t *trace.Trace, one *trace.Row, step int, asJSON boo
 func newTraceCompare() *cobra.Command {
 	c := &cobra.Command{
 		Use: "compare A B", Short: "Hold the same rows of two traces against each other",
-		Long: "Hold the same rows of two traces against each other: forward passes, steps and finish, the first step that did something else, the tokens\n" +
+		Long: "Hold the same rows of two traces against each other: forward passes, steps, finish and revisions, the first step that did something else, the tokens\n" +
 			"that differ in the end, and the correlation of the orders in which positions were opened (Kendall's tau-b: 1 the same, -1 reversed).",
 		Example: `  mdmhost sample --model sudoku --seed 1 --trace one.jsonl
   mdmhost sample --model sudoku --seed 1 --planner eb --trace eb.jsonl

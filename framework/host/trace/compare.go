@@ -33,11 +33,12 @@ type RowPair struct {
 	NFE       [2]int    `json:"nfe"`
 	Steps     [2]int    `json:"steps"`
 	Finish    [2]string `json:"finish"`
+	Revised   [2]int    `json:"revised"`                        // positions masked again or overwritten
 	FirstStep *int      `json:"first_different_step,omitempty"` // the first recorded step that did not do the same; none: all did
 	Different []int32   `json:"different,omitempty"`            // positions with another token in the end
 	Compared  int       `json:"compared"`                       // positions that were blank in both at the start
 	Agreement float64   `json:"agreement"`                      // share of equal tokens among them; 1 without any
-	Order     *float64  `json:"order_tau,omitempty"`            // Kendall's tau-b of the steps that opened them; none where it is undefined
+	Order     *float64  `json:"order_tau,omitempty"`            // Kendall's tau-b of the steps that opened them last; none where it is undefined
 	Given     bool      `json:"same_start"`                     // both began with the same tokens
 	Text      [2]string `json:"text"`
 }
@@ -84,7 +85,8 @@ func pair(a, b *Trace, ra, rb *Row) (_ RowPair, same int, _ error) {
 		return RowPair{}, 0, fmt.Errorf("row %d has %d positions in %s and %d in %s; compare two runs over the same rows", ra.Index, len(ra.Start), a.Name, len(rb.Start), b.Name)
 	}
 	p := RowPair{Row: ra.Index, NFE: [2]int{ra.NFE(), rb.NFE()}, Steps: [2]int{ra.StepCount(), rb.StepCount()}, Finish: [2]string{ra.Finish(), rb.Finish()},
-		Given: slices.Equal(ra.Start, rb.Start), Text: [2]string{a.text(a.Final(ra)), b.text(b.Final(rb))}, FirstStep: firstDifferent(ra, rb)}
+		Revised: [2]int{a.summary(ra).Revised, b.summary(rb).Revised}, Given: slices.Equal(ra.Start, rb.Start),
+		Text: [2]string{a.text(a.Final(ra)), b.text(b.Final(rb))}, FirstStep: firstDifferent(ra, rb)}
 	ca, cb := a.Replay(ra, len(ra.Steps)), b.Replay(rb, len(rb.Steps))
 	var orderA, orderB []int
 	for i := range ca.Tokens {
@@ -207,6 +209,9 @@ func (c *Comparison) Text(look Look) string {
 func (p *RowPair) draw(look Look) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  NFE %d | %d  steps %d | %d  %s | %s", look.in(title, fmt.Sprintf("row %d", p.Row)), p.NFE[0], p.NFE[1], p.Steps[0], p.Steps[1], p.Finish[0], p.Finish[1])
+	if p.Revised != [2]int{} {
+		fmt.Fprintf(&b, "  revised %d | %d", p.Revised[0], p.Revised[1])
+	}
 	if !p.Given {
 		b.WriteString("  " + look.in(again, "different starts"))
 	}

@@ -11,26 +11,31 @@ import (
 
 // Canvas is a row after some of its steps.
 type Canvas struct {
-	Tokens []int32   // [L] the mask id where masked
-	Opened []int     // [L] step, counted from 1, that wrote the position last; 0 where it is masked or was given
-	Logp   []float32 // [L] when it was written; NaN where unknown, masked or given
+	Tokens  []int32   // [L] the mask id where masked
+	Opened  []int     // [L] step, counted from 1, that opened the position last; 0 where it is masked or was given
+	Written []int     // [L] step that wrote it last: the same, or a later one that overwrote it
+	Logp    []float32 // [L] when it was written; NaN where unknown, masked or given
 }
 
 // Replay returns the row after its first n steps of those recorded.
 func (t *Trace) Replay(r *Row, n int) Canvas {
-	c := Canvas{Tokens: slices.Clone(r.Start), Opened: make([]int, len(r.Start)), Logp: make([]float32, len(r.Start))}
+	l := len(r.Start)
+	c := Canvas{Tokens: slices.Clone(r.Start), Opened: make([]int, l), Written: make([]int, l), Logp: make([]float32, l)}
 	for i := range c.Logp {
 		c.Logp[i] = float32(math.NaN())
 	}
 	for k, s := range r.Steps[:min(n, len(r.Steps))] {
 		for i, w := range s.Opened {
-			c.Tokens[w[0]], c.Opened[w[0]], c.Logp[w[0]] = w[1], k+1, float32(math.NaN())
+			if c.Tokens[w[0]] == t.mask {
+				c.Opened[w[0]] = k + 1
+			}
+			c.Tokens[w[0]], c.Written[w[0]], c.Logp[w[0]] = w[1], k+1, float32(math.NaN())
 			if i < len(s.Logp) {
 				c.Logp[w[0]] = s.Logp[i]
 			}
 		}
 		for _, p := range s.Remasked {
-			c.Tokens[p], c.Opened[p], c.Logp[p] = t.mask, 0, float32(math.NaN())
+			c.Tokens[p], c.Opened[p], c.Written[p], c.Logp[p] = t.mask, 0, 0, float32(math.NaN())
 		}
 	}
 	return c
@@ -74,13 +79,31 @@ func (r *Row) StepCount() int {
 	return 0
 }
 
-// Revised is how often a position was masked again.
-func (r *Row) Revised() int {
+// Remasked is how often a position was masked again.
+func (r *Row) Remasked() int {
 	n := 0
 	for _, s := range r.Steps {
 		n += len(s.Remasked)
 	}
 	return n
+}
+
+// overwrites lists by recorded step the positions that held a token and that the step wrote all the same. Lines of a trace
+// name them among what was opened: they differ in what stood there.
+func (t *Trace) overwrites(r *Row) [][]int32 {
+	tokens, out := slices.Clone(r.Start), make([][]int32, len(r.Steps))
+	for k, s := range r.Steps {
+		for _, w := range s.Opened {
+			if tokens[w[0]] != t.mask {
+				out[k] = append(out[k], w[0])
+			}
+			tokens[w[0]] = w[1]
+		}
+		for _, p := range s.Remasked {
+			tokens[p] = t.mask
+		}
+	}
+	return out
 }
 
 // Blanks counts masked positions of a canvas.

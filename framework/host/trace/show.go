@@ -10,6 +10,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
 var (
@@ -31,11 +33,15 @@ func (t *Trace) Overview(look Look) string {
 	var b strings.Builder
 	b.WriteString(t.head(look))
 	rows := t.Summarise().Rows
-	revised := slices.ContainsFunc(rows, func(s RowSummary) bool { return s.Revised > 0 })
+	remasked := slices.ContainsFunc(rows, func(s RowSummary) bool { return s.Revised > s.Overwritten })
+	overwritten := slices.ContainsFunc(rows, func(s RowSummary) bool { return s.Overwritten > 0 })
 	for _, s := range rows {
 		line := fmt.Sprintf("row %-4d %-10s NFE %-4d steps %-4d", s.Row, s.Finish, s.NFE, s.Steps)
-		if revised {
-			line += fmt.Sprintf(" masked again %-3d", s.Revised)
+		if remasked {
+			line += fmt.Sprintf(" masked again %-3d", s.Revised-s.Overwritten)
+		}
+		if overwritten {
+			line += fmt.Sprintf(" overwritten %-3d", s.Overwritten)
 		}
 		line += " " + s.Text
 		if s.Error != "" {
@@ -46,7 +52,7 @@ func (t *Trace) Overview(look Look) string {
 	return b.String()
 }
 
-// Row draws the timeline of a row: what each step opened and masked again, and the entropy over the steps.
+// Row draws the timeline of a row: what each step opened, overwrote and masked again, and the entropy over the steps.
 func (t *Trace) Row(r *Row, look Look) string {
 	var b strings.Builder
 	b.WriteString(t.head(look))
@@ -64,16 +70,15 @@ func (t *Trace) Row(r *Row, look Look) string {
 		}
 	}
 	b.WriteString(look.spark("entropy", entropies, "nats") + look.spark("opened", counts, "tokens"))
-	for k := range points {
-		b.WriteString(t.stepLine(r, &points[k], k, look) + "\n")
+	for k, over := range t.overwrites(r) {
+		b.WriteString(t.stepLine(&r.Steps[k], &points[k], over, look) + "\n")
 	}
 	fmt.Fprintf(&b, "%s %s\n", look.in(faint, "result"), s.Text)
 	return b.String()
 }
 
-// stepLine is one step: its number, what it did, and the tokens that it wrote with their positions.
-func (t *Trace) stepLine(r *Row, p *Point, k int, look Look) string {
-	s := &r.Steps[k]
+// stepLine is one step: its number, what it did, and the tokens that it wrote with their positions, those of over over others.
+func (t *Trace) stepLine(s *sampling.TraceEvent, p *Point, over []int32, look Look) string {
 	line := fmt.Sprintf("step %-4d masked %-4d", p.Step+1, p.Masked)
 	if p.Entropy != nil {
 		line += fmt.Sprintf(" H %-5.2f", *p.Entropy)
@@ -84,7 +89,11 @@ func (t *Trace) stepLine(r *Row, p *Point, k int, look Look) string {
 		if i < len(s.Logp) && !math.IsNaN(float64(s.Logp[i])) {
 			text += look.in(faint, fmt.Sprintf(" %.2f", math.Exp(float64(s.Logp[i]))))
 		}
-		line += "  " + look.in(fresh, "+") + text
+		sign := look.in(fresh, "+")
+		if slices.Contains(over, w[0]) {
+			sign = look.in(again, "~")
+		}
+		line += "  " + sign + text
 	}
 	for _, at := range s.Remasked {
 		line += "  " + look.in(again, fmt.Sprintf("-%d", at))
@@ -115,7 +124,7 @@ func (t *Trace) Step(r *Row, n int, look Look) (string, error) {
 		switch {
 		case id == t.mask:
 			text = look.in(faint, text)
-		case recorded > 0 && c.Opened[i] == recorded:
+		case recorded > 0 && c.Written[i] == recorded:
 			text = look.in(fresh, text)
 		}
 		b.WriteString(text)
@@ -130,7 +139,8 @@ func (t *Trace) Step(r *Row, n int, look Look) (string, error) {
 		b.WriteByte('\n')
 	}
 	if recorded > 0 {
-		b.WriteString(t.stepLine(r, &t.timeline(r)[recorded-1], recorded-1, look) + "\n")
+		k := recorded - 1
+		b.WriteString(t.stepLine(&r.Steps[k], &t.timeline(r)[k], t.overwrites(r)[k], look) + "\n")
 	}
 	return b.String(), nil
 }

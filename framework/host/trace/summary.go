@@ -25,27 +25,29 @@ type Summary struct {
 
 // RowSummary is one row of a [Summary].
 type RowSummary struct {
-	Row      int64   `json:"row"`
-	Finish   string  `json:"finish"` // of the row, or "unfinished"
-	NFE      int     `json:"nfe"`
-	Steps    int     `json:"steps"`
-	Blanks   int     `json:"blanks"` // at the start
-	Opened   int     `json:"opened"` // of them, in the end
-	Revised  int     `json:"revised"`
-	Text     string  `json:"text,omitempty"`
-	Error    string  `json:"error,omitempty"`
-	StepMap  []int   `json:"step_map,omitempty"` // [L] step that wrote the position last, -1 where none did
-	Timeline []Point `json:"timeline,omitempty"` // of the recorded steps, where one row is asked for
+	Row         int64   `json:"row"`
+	Finish      string  `json:"finish"` // of the row, or "unfinished"
+	NFE         int     `json:"nfe"`
+	Steps       int     `json:"steps"`
+	Blanks      int     `json:"blanks"`      // at the start
+	Opened      int     `json:"opened"`      // of them, in the end
+	Revised     int     `json:"revised"`     // positions masked again or overwritten on the way
+	Overwritten int     `json:"overwritten"` // of them, those that took another token without being masked
+	Text        string  `json:"text,omitempty"`
+	Error       string  `json:"error,omitempty"`
+	StepMap     []int   `json:"step_map,omitempty"` // [L] step that wrote the position last, -1 where none did
+	Timeline    []Point `json:"timeline,omitempty"` // of the recorded steps, where one row is asked for
 }
 
 // Point is a step of a timeline.
 type Point struct {
-	Step     int      `json:"step"`
-	NFE      int      `json:"nfe"`
-	Opened   int      `json:"opened"`
-	Remasked int      `json:"remasked"`
-	Masked   int      `json:"masked"`            // after the step
-	Entropy  *float64 `json:"entropy,omitempty"` // mean over masked positions before it, nats
+	Step        int      `json:"step"`
+	NFE         int      `json:"nfe"`
+	Opened      int      `json:"opened"` // positions that were masked
+	Overwritten int      `json:"overwritten"`
+	Remasked    int      `json:"remasked"`
+	Masked      int      `json:"masked"`            // after the step
+	Entropy     *float64 `json:"entropy,omitempty"` // mean over masked positions before it, nats
 }
 
 // Summarise returns the numbers of a trace, with timelines and step maps of the rows in only, or of none without any.
@@ -71,7 +73,11 @@ func (t *Trace) Summarise(only ...*Row) Summary {
 
 func (t *Trace) summary(r *Row) RowSummary {
 	final := t.Replay(r, len(r.Steps)).Tokens
-	row := RowSummary{Row: r.Index, Finish: r.Finish(), NFE: r.NFE(), Steps: r.StepCount(), Blanks: t.Blanks(r.Start), Revised: r.Revised(), Text: t.text(t.Final(r))}
+	row := RowSummary{Row: r.Index, Finish: r.Finish(), NFE: r.NFE(), Steps: r.StepCount(), Blanks: t.Blanks(r.Start), Text: t.text(t.Final(r))}
+	for _, over := range t.overwrites(r) {
+		row.Overwritten += len(over)
+	}
+	row.Revised = row.Overwritten + r.Remasked()
 	if row.Opened = row.Blanks - t.Blanks(final); r.End != nil {
 		row.Error = r.End.Error
 	}
@@ -81,8 +87,8 @@ func (t *Trace) summary(r *Row) RowSummary {
 // stepMap is [L]: the step that wrote each position last, -1 where none did.
 func (t *Trace) stepMap(r *Row) []int {
 	c := t.Replay(r, len(r.Steps))
-	out := make([]int, len(c.Opened))
-	for i, k := range c.Opened {
+	out := make([]int, len(c.Written))
+	for i, k := range c.Written {
 		if out[i] = -1; k > 0 {
 			out[i] = r.Steps[k-1].Step
 		}
@@ -91,12 +97,13 @@ func (t *Trace) stepMap(r *Row) []int {
 }
 
 func (t *Trace) timeline(r *Row) []Point {
-	out := make([]Point, 0, len(r.Steps))
+	out, overwrites := make([]Point, 0, len(r.Steps)), t.overwrites(r)
 	tokens := t.Replay(r, 0).Tokens
 	masked := t.Blanks(tokens)
-	for _, s := range r.Steps {
+	for k, s := range r.Steps {
 		masked = t.advance(tokens, masked, &s)
-		out = append(out, Point{Step: s.Step, NFE: s.NFE, Opened: len(s.Opened), Remasked: len(s.Remasked), Masked: masked, Entropy: s.Entropy})
+		over := len(overwrites[k])
+		out = append(out, Point{Step: s.Step, NFE: s.NFE, Opened: len(s.Opened) - over, Overwritten: over, Remasked: len(s.Remasked), Masked: masked, Entropy: s.Entropy})
 	}
 	return out
 }

@@ -67,14 +67,66 @@ func TestSummary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"row":0,"finish":"complete","nfe":3,"steps":4,"blanks":2,"opened":2,"revised":1,"text":"abb","step_map":[-1,3,2,-1],"timeline":[` +
-		`{"step":0,"nfe":1,"opened":1,"remasked":0,"masked":1,"entropy":1.25},{"step":2,"nfe":2,"opened":1,"remasked":1,"masked":1,"entropy":0.5},` +
-		`{"step":3,"nfe":3,"opened":1,"remasked":0,"masked":0,"entropy":0.25}]}`
+	want := `{"row":0,"finish":"complete","nfe":3,"steps":4,"blanks":2,"opened":2,"revised":1,"overwritten":0,"text":"abb","step_map":[-1,3,2,-1],"timeline":[` +
+		`{"step":0,"nfe":1,"opened":1,"overwritten":0,"remasked":0,"masked":1,"entropy":1.25},{"step":2,"nfe":2,"opened":1,"overwritten":0,"remasked":1,"masked":1,"entropy":0.5},` +
+		`{"step":3,"nfe":3,"opened":1,"overwritten":0,"remasked":0,"masked":0,"entropy":0.25}]}`
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Error(diff)
 	}
 	if s := tr.Summarise(); s.NFE != 4 || s.Tokens != 4 || s.TokensPerNFE != 1 || len(s.Rows) != 2 || s.Rows[1].Text != "b░░red↵" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// edited overwrites position 1 in step 1, a free token that was there from the start in step 2, and both once more while it masks
+// position 1 again; what is opened after that is no revision.
+const edited = header + `{"event":"row","row":0,"tokens":[0,9,9,3],"free":[0]}
+{"event":"step","row":0,"step":0,"nfe":1,"opened":[[1,0]],"entropy":1}
+{"event":"step","row":0,"step":1,"nfe":2,"opened":[[1,1],[2,0]],"logp":[null,-0.5]}
+{"event":"step","row":0,"step":2,"nfe":3,"opened":[[0,2]]}
+{"event":"step","row":0,"step":3,"nfe":4,"opened":[[0,1],[1,2]],"remasked":[1]}
+{"event":"step","row":0,"step":4,"nfe":5,"opened":[[1,1]]}
+{"event":"end","row":0,"step":5,"nfe":5,"tokens":[1,1,0,3],"finish":"complete"}
+`
+
+func TestOverwritten(t *testing.T) {
+	tr := read(t, "edited.jsonl", edited)
+	row := tr.Rows[0]
+	got := tr.Summarise(row).Rows[0]
+	if got.Revised != 5 || got.Overwritten != 4 || got.Opened != 2 {
+		t.Errorf("%d revised, %d of them overwritten, %d opened; want 5, 4, 2", got.Revised, got.Overwritten, got.Opened)
+	}
+	for k, want := range [][4]int{{1, 0, 0, 1}, {1, 1, 0, 0}, {0, 1, 0, 0}, {0, 2, 1, 1}, {1, 0, 0, 0}} {
+		p := got.Timeline[k]
+		if diff := cmp.Diff(want, [4]int{p.Opened, p.Overwritten, p.Remasked, p.Masked}); diff != "" {
+			t.Errorf("step %d (opened, overwritten, remasked, masked): %s", k, diff)
+		}
+	}
+	c := tr.Replay(row, 3)
+	if diff := cmp.Diff([][]int{{0, 1, 2, 0}, {3, 2, 2, 0}}, [][]int{c.Opened, c.Written}); diff != "" {
+		t.Error(diff)
+	}
+	step, err := tr.Step(row, 2, trace.Look{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "overwritten", tr.Overview(trace.Look{})+"---\n"+tr.Row(row, trace.Look{})+"---\n"+step)
+	// Overwriting is no opening: the order of a row that only opens is the same.
+	plain := read(t, "plain", header+`{"event":"row","row":0,"tokens":[0,9,9,3]}
+{"event":"step","row":0,"step":0,"nfe":1,"opened":[[1,0]]}
+{"event":"step","row":0,"step":1,"nfe":2,"opened":[[2,0]]}
+`)
+	over := read(t, "over", header+`{"event":"row","row":0,"tokens":[0,9,9,3]}
+{"event":"step","row":0,"step":0,"nfe":1,"opened":[[1,0]]}
+{"event":"step","row":0,"step":1,"nfe":2,"opened":[[2,0]]}
+{"event":"step","row":0,"step":2,"nfe":3,"opened":[[1,1]]}
+`)
+	both, err := trace.Compare(over, plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := both.Rows[0]; p.Revised != [2]int{1, 0} || *p.Order != 1 || *p.FirstStep != 2 || !strings.Contains(both.Text(trace.Look{}), "  revised 1 | 0") {
+		t.Errorf("%+v", p)
 	}
 }
 
