@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,7 @@ func TestPage(t *testing.T) {
 	b := pagetest.Start(t)
 	t.Run("grid", func(t *testing.T) { gridPage(t, b) })
 	t.Run("revised", func(t *testing.T) { revisedPage(t, b) })
+	t.Run("overwritten", func(t *testing.T) { overwrittenPage(t, b) })
 	t.Run("killed", func(t *testing.T) { killedPage(t, b) })
 }
 
@@ -198,6 +200,57 @@ func revisedPage(t *testing.T, b *pagetest.Browser) {
 	if n := p.Count("#canvas .revised"); n == 0 {
 		t.Error("no position is marked as written again")
 	}
+}
+
+// The planner edit overwrites tokens: they are marked, the legend says so, the token's panel tells what stood there, and the
+// curve of what was opened leaves them out.
+func overwrittenPage(t *testing.T, b *pagetest.Browser) {
+	file, tr := traced(t, "--model", "molecule", "--length", "12", "--planner", "edit", "--set", "planner.threshold=0.3",
+		"--set", "planner.editing_threshold=0.4", "--steps", "60", "--temperature", "0")
+	row := tr.Rows[0]
+	step, at, was := 0, int32(0), int32(0)
+	for k, s := range row.Steps {
+		before := tr.Replay(row, k).Tokens
+		for _, w := range s.Opened {
+			if step == 0 && before[w[0]] != *tr.Header.MaskID {
+				step, at, was = k+1, w[0], before[w[0]]
+			}
+		}
+	}
+	if step == 0 {
+		t.Fatal("no position was overwritten")
+	}
+	point := tr.Summarise(row).Rows[0].Timeline[step-1]
+	p := b.Open(t, file, pagetest.Screen{Width: 1280, Height: 760})
+	p.Press(kb.Home)
+	for range step {
+		p.Press(kb.ArrowRight)
+	}
+	if diff := cmp.Diff(after(tr, row, step), canvas(p)); diff != "" {
+		t.Error(diff)
+	}
+	if n := p.Count("#canvas .overwritten.now"); n != point.Overwritten {
+		t.Errorf("%d positions are marked as overwritten, expected %d", n, point.Overwritten)
+	}
+	p.Click(`#canvas [data-i="` + strconv.Itoa(int(at)) + `"]`)
+	text, _ := tr.Text(was)
+	if got, want := p.Text("#inspect .facts"), fmt.Sprintf("overwrittenin step %d, was %s", step, text); !strings.Contains(got, want) {
+		t.Errorf("the panel says %q, expected %q", got, want)
+	}
+	if got := p.Text("#inspect .history"); !strings.Contains(got, " overwrote "+text) {
+		t.Errorf("the history is %q", got)
+	}
+	if got := p.Text("#legend"); !strings.Contains(got, "overwritten") || strings.Contains(got, "masked again") {
+		t.Errorf("the legend says %q", got)
+	}
+	if got, want := p.Text("#row-facts"), fmt.Sprintf("overwritten%d", tr.Summarise().Rows[0].Overwritten); !strings.Contains(got, want) {
+		t.Errorf("the row's facts are %q, expected %q among them", got, want)
+	}
+	if got, want := p.Text("#curves figure:last-of-type"), fmt.Sprintf("Tokens opened, and overwritten below, per step%d ~ %d", point.Opened, point.Overwritten); !strings.HasPrefix(got, want) {
+		t.Errorf("the curve says %q, expected %q", got, want)
+	}
+	p.Shoot("overwritten")
+	legible(t, p)
 }
 
 // A run that is killed without a word leaves a page of what there was.

@@ -52,7 +52,7 @@ function makeCanvas(root, trace) {
   function paint(e, cell, i) {
     const change = latest(cell.changes, at), masked = change.token < 0;
     const guess = masked ? latest(cell.guesses, at) : null;
-    const revised = cell.changes.some(x => x.at <= at && (x.kind === "remask" || x.kind === "rewrite"));
+    const revised = cell.changes.some(x => x.at <= at && x.kind === "remask");
     const key = [change.at, change.token, guess?.token, change.at === at, by, i === picked].join();
     if (shown[i] === key) return;
     shown[i] = key;
@@ -83,6 +83,7 @@ function makeCanvas(root, trace) {
         }
         list.push("open");
         if (revised) list.push("revised");
+        if (change.kind === "rewrite") list.push("overwritten");
         if (change.at === at) list.push("now");
       }
       e.replaceChildren(shape(s));

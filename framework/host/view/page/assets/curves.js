@@ -1,4 +1,4 @@
-// Two curves over the steps of a row: the mean entropy of masked positions, and the tokens opened (up) and masked again (down).
+// Two curves over the steps of a row: the mean entropy of masked positions, and the tokens opened (up), masked again and overwritten (down).
 
 function makeCurves(root, seek) {
   const ns = "http://www.w3.org/2000/svg";
@@ -48,7 +48,9 @@ function makeCurves(root, seek) {
     }
     width = Math.max(Math.round(root.clientWidth - 32), 160);
     const entropies = c.entropy.filter(h => h !== null);
-    const most = c.opened.reduce((a, b) => Math.max(a, b), 1), down = c.remasked.reduce((a, b) => Math.max(a, b), 0);
+    const revised = c.remasked.map((n, k) => n + c.overwritten[k]);
+    const most = c.opened.reduce((a, b) => Math.max(a, b), 1), down = revised.reduce((a, b) => Math.max(a, b), 0);
+    const below = [["masked again", c.remasked], ["overwritten", c.overwritten]].filter(([, counts]) => counts.some(Boolean)).map(([name]) => name);
     const figures = [];
     if (entropies.length) {
       const high = entropies.reduce((a, b) => Math.max(a, b), 0) || 1;
@@ -59,15 +61,15 @@ function makeCurves(root, seek) {
         if (c.n === 1) svg.append(node("circle", {class: "dot", cx: x(1), cy: y(c.entropy[0]), r: 3}));
       }));
     } else figures.push(element("p", {class: "quiet"}, "Entropies were not recorded in this trace."));
-    figures.push(panel(down ? "Tokens opened, and masked again below, per step" : "Tokens opened per step",
-      k => c.opened[k - 1] + (c.remasked[k - 1] ? ` − ${c.remasked[k - 1]}` : ""), -down, most, (svg, y) => {
+    figures.push(panel(down ? `Tokens opened, and ${below.join(" or ")} below, per step` : "Tokens opened per step",
+      k => c.opened[k - 1] + (c.remasked[k - 1] ? ` − ${c.remasked[k - 1]}` : "") + (c.overwritten[k - 1] ? ` ~ ${c.overwritten[k - 1]}` : ""), -down, most, (svg, y) => {
         const slot = (width - left - right) / c.n, w = Math.min(Math.max(slot - 2, slot * 0.7), 16);
         const bars = (values, name, to) => {
           const d = values.map((v, k) => v ? `M${(x(k + 1) - w / 2).toFixed(1)} ${y(0).toFixed(1)}h${w.toFixed(1)}V${y(to * v).toFixed(1)}h${(-w).toFixed(1)}z` : "").join("");
           if (d) svg.append(node("path", {class: name, d}));
         };
         bars(c.opened, "bars", 1);
-        bars(c.remasked, "bars-down", -1);
+        bars(revised, "bars-down", -1);
       }));
     root.replaceChildren(...figures);
     show(at);

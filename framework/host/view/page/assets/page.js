@@ -43,7 +43,7 @@ document.addEventListener("DOMContentLoaded", () => {
     $("finish").textContent = finish === "steps" ? "out of steps" : finish;
     $("finish").className = "badge " + finish;
     facts($("row-facts"), [["NFE", row.nfe], ["steps", row.end?.step ?? c.n], ["blanks", row.blanks], ["tokens per NFE", row.nfe ? number(row.blanks / row.nfe) : ""],
-      ["masked again", c.remasked.reduce((a, b) => a + b, 0) || ""], ["error", row.end?.error]]);
+      ["masked again", c.remasked.reduce((a, b) => a + b, 0) || ""], ["overwritten", c.overwritten.reduce((a, b) => a + b, 0) || ""], ["error", row.end?.error]]);
     $("step").max = c.n;
     legend();
     curves.open(c, at);
@@ -121,7 +121,8 @@ document.addEventListener("DOMContentLoaded", () => {
     $("legend").replaceChildren(element("span", {class: "key"}, ends[0], scale, ends[1]), key("given", "given"), key("blank", "masked"),
       ...(c.cells.some(x => x.guesses.length) ? [key("blank guessing", "guess")] : []),
       ...(c.remasked.some(Boolean) ? [key("blank remasked", "masked again")] : []),
-      ...(c.cells.some(x => x.changes.some(y => y.kind !== "blank" && y.kind !== "open" && y.kind !== "given")) ? [key("open revised plain", "written again")] : []),
+      ...(c.overwritten.some(Boolean) ? [key("open overwritten plain", "overwritten")] : []),
+      ...(c.remasked.some(Boolean) ? [key("open revised plain", "written again")] : []),
       ...(canvas.by === "confidence" && c.cells.some(x => x.changes.some(y => y.logp === null)) ? [key("open unknown", "not recorded")] : []));
     for (const e of $("legend").querySelectorAll(".guessing")) e.replaceChildren(element("b", {}, "a"));
   }
@@ -136,11 +137,11 @@ document.addEventListener("DOMContentLoaded", () => {
     const name = id => spell(trace, id).text;
     const events = cell.changes.filter(x => x.at > 0 && x.at <= at);
     const say = x => x.kind === "remask" ? [element("q", {}, name(x.before)), " masked again"]
-      : [element("q", {}, name(x.token)), x.kind === "rewrite" ? " written over it" : " opened",
+      : [element("q", {}, name(x.token)), ...(x.kind === "rewrite" ? [" overwrote ", element("q", {}, name(x.before))] : [" opened"]),
         x.logp === null ? "" : `, p ${probability(x.logp)}`, x.entropy === null ? "" : `, entropy ${number(x.entropy)}`];
     const dl = element("dl", {class: "facts"});
     facts(dl, [["position", g ? `${i} (row ${Math.floor(i / g.cols) + 1}, column ${i % g.cols + 1})` : i], ["token id", now.token < 0 ? "" : now.token],
-      ["opened in step", now.kind === "open" || now.kind === "rewrite" ? now.at : ""], ["probability", now.logp == null ? "" : probability(now.logp)],
+      ["opened in step", now.kind === "open" ? now.at : ""], ["overwritten", now.kind === "rewrite" ? `in step ${now.at}, was ${name(now.before)}` : ""], ["probability", now.logp == null ? "" : probability(now.logp)],
       ["entropy", now.entropy == null ? "" : `${number(now.entropy)} nats`], ["guess", guess ? name(guess.token) : ""],
       ["", cell.given ? "given, never changed" : now.token < 0 && !events.length ? "masked since the start" : ""], ["behind the end", cell.cut ? "cut off the answer" : ""]]);
     box.replaceChildren(element("div", {class: "glyph" + (now.token < 0 ? " blank" : "")}, now.token < 0 ? "░" : name(now.token)), dl,

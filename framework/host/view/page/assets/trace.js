@@ -52,16 +52,18 @@ function course(trace, row) {
     const masked = token === trace.mask;
     return {given: !masked && !row.free.has(i), changes: [{at: 0, token: masked ? -1 : token, kind: masked ? "blank" : "given"}], guesses: []};
   });
-  const c = {steps, cells, n: steps.length, entropy: [], opened: [], remasked: [], masked: [row.blanks]};
+  const c = {steps, cells, n: steps.length, entropy: [], opened: [], overwritten: [], remasked: [], masked: [row.blanks]};
   let masked = row.blanks;
   steps.forEach((s, k) => {
     const at = k + 1, known = (list, i) => Array.isArray(list) && typeof list[i] === "number" ? list[i] : null;
+    let overwritten = 0;
     (s.opened ?? []).forEach(([p, token], i) => {
       const cell = cells[p];
       if (!cell) return;
-      const before = cell.changes.at(-1).token;
+      const before = cell.changes.at(-1).token, over = before >= 0 && trace.mask >= 0; // without a mask nobody knows
       if (before < 0) masked--;
-      cell.changes.push({at, token, kind: before < 0 ? "open" : "rewrite", before, step: s.step, nfe: s.nfe, logp: known(s.logp, i), entropy: known(s.entropies, i)});
+      if (over) overwritten++;
+      cell.changes.push({at, token, kind: over ? "rewrite" : "open", before, step: s.step, nfe: s.nfe, logp: known(s.logp, i), entropy: known(s.entropies, i)});
     });
     for (const p of s.remasked ?? []) {
       const cell = cells[p];
@@ -72,7 +74,8 @@ function course(trace, row) {
     }
     for (const [p, token] of s.guess ?? []) cells[p]?.guesses.push({at, token});
     c.entropy.push(typeof s.entropy === "number" ? s.entropy : null);
-    c.opened.push((s.opened ?? []).length);
+    c.opened.push((s.opened ?? []).length - overwritten);
+    c.overwritten.push(overwritten);
     c.remasked.push((s.remasked ?? []).length);
     c.masked.push(masked);
   });
