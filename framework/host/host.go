@@ -101,7 +101,7 @@ func (h *Host) start(ctx context.Context) error {
 		return err
 	}
 	run := sampling.Run{ID: strconv.FormatUint(h.seed, 36), Capabilities: h.denoiser.Capabilities(), MaskID: h.model.MaskID,
-		V: h.writable(), Temperature: h.cfg.Sampling.Temperature}
+		V: h.writable(), Temperature: h.cfg.Sampling.Temperature, KeepsWritten: !h.planner.desc.CanRemask}
 	run.Capabilities.Serves.PlannerScore = h.network != nil
 	run.Capabilities.Serves.LogpLeaveOneOut = h.leavesOut()
 	h.options = planning

@@ -65,6 +65,10 @@ type Run struct {
 	MaskID       int32
 	V            int // tokens that may be written have ids below V
 	Temperature  float64
+	// KeepsWritten tells that the run's planner described itself without can_remask, so that written positions stay as they
+	// are and have no statistics. Hosts from before this field leave it false: a plugin that revises by itself must still be
+	// ready to find no proposal at a written position.
+	KeepsWritten bool
 }
 
 // Planner decides which positions a step opens or masks again. Plan writes one decision per row of step into out

@@ -32,7 +32,7 @@ func DescriptionFromProto(d *pb.DescribeReply) (sampling.Description, error) {
 func RunToProto(r sampling.Run) *pb.StartRequest {
 	c := r.Capabilities
 	return &pb.StartRequest{
-		Run: r.ID, Options: r.Options, MaskId: r.MaskID, V: int32(r.V), Temperature: r.Temperature,
+		Run: r.ID, Options: r.Options, MaskId: r.MaskID, V: int32(r.V), Temperature: r.Temperature, KeepsWritten: r.KeepsWritten,
 		Capabilities: &pb.Capabilities{
 			Serves: NeedsToProto(c.Serves), VocabDots: int32(c.VocabDots), State: c.State, MaxRows: int32(c.MaxRows), FixedRows: int32(c.FixedRows),
 			MaxLength: int32(c.MaxLength), FixedLength: int32(c.FixedLength), Padding: c.Padding, V: int32(c.V), Runtime: c.Runtime, Provider: c.Provider,
@@ -45,7 +45,7 @@ func RunFromProto(r *pb.StartRequest) (sampling.Run, error) {
 	c := r.GetCapabilities()
 	serves, err := NeedsFromProto(c.GetServes())
 	return sampling.Run{
-		ID: r.GetRun(), Options: r.GetOptions(), MaskID: r.GetMaskId(), V: int(r.GetV()), Temperature: r.GetTemperature(),
+		ID: r.GetRun(), Options: r.GetOptions(), MaskID: r.GetMaskId(), V: int(r.GetV()), Temperature: r.GetTemperature(), KeepsWritten: r.GetKeepsWritten(),
 		Capabilities: sampling.Capabilities{
 			Serves: serves, VocabDots: int(c.GetVocabDots()), State: c.GetState(), MaxRows: int(c.GetMaxRows()), FixedRows: int(c.GetFixedRows()),
 			MaxLength: int(c.GetMaxLength()), FixedLength: int(c.GetFixedLength()), Padding: c.GetPadding(), V: int(c.GetV()),

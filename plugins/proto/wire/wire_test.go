@@ -150,7 +150,7 @@ func TestDescriptionAndRun(t *testing.T) {
 	if diff := cmp.Diff(d, gotD); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	r := sampling.Run{ID: "r", Options: []byte("{}"), MaskID: 3, V: 4, Temperature: .5, Capabilities: sampling.Capabilities{
+	r := sampling.Run{ID: "r", Options: []byte("{}"), MaskID: 3, V: 4, Temperature: .5, KeepsWritten: true, Capabilities: sampling.Capabilities{
 		Serves: needs, VocabDots: 1, State: true, MaxRows: 2, FixedRows: 3, MaxLength: 4, FixedLength: 5, Padding: true, V: 6, Runtime: "onnx", Provider: "cpu"}}
 	gotR, err := wire.RunFromProto(wire.RunToProto(r))
 	if diff := cmp.Diff(r, gotR); err != nil || diff != "" {

@@ -57,9 +57,7 @@ func (c *chain) decide(r *sampling.Row) (sampling.Decision, error) {
 			sum += max(c.masked(r, i), 0)
 		case f&(sampling.Masked|sampling.Fixed) == 0 && c.written != nil:
 			if r.Proposal[i] < 0 {
-				return sampling.Decision{}, &sampling.Error{Code: sampling.InvalidConfig, Object: "sampler gillespie",
-					Problem: "unmask_score draws written positions anew, but the planner cannot remask, so that the host looks at masked ones alone",
-					Hint:    "take a planner that remasks, such as --planner p2, or set sampler.unmask_score to keep"}
+				return sampling.Decision{}, errKept // the host is of an early version and did not tell at the start
 			}
 			sum += max(1-c.written(r, i), 0)
 		}

@@ -42,11 +42,19 @@ func needs(o Options) sampling.Needs {
 	return n
 }
 
-func build(o Options, _ sampling.Run) (sdk.SampleFunc, error) {
+func build(o Options, run sampling.Run) (sdk.SampleFunc, error) {
+	if o.UnmaskScore != "keep" && run.KeepsWritten {
+		return nil, errKept
+	}
 	return func(ctx context.Context, s sampling.Session) error {
 		return drive(ctx, s, &chain{weights: weightsOf(o), anew: map[int]int32{}})
 	}, nil
 }
+
+// errKept refuses to draw written positions anew where the host looks at masked ones alone.
+var errKept = &sampling.Error{Code: sampling.InvalidConfig, Object: "sampler gillespie",
+	Problem: "unmask_score draws written positions anew, but the planner cannot remask, so that the host looks at masked ones alone",
+	Hint:    "take a planner that remasks, such as --planner p2, or set sampler.unmask_score to keep"}
 
 // drive steps all rows together, and replaces those that are finished.
 func drive(ctx context.Context, s sampling.Session, c *chain) error {

@@ -180,12 +180,19 @@ func TestMDMGillespieTakesAStepPerBlank(t *testing.T) {
 	}
 }
 
-// Without a planner that remasks the host computes nothing at written positions: P2 Gillespie says so and stops.
+// Without a planner that remasks the host computes nothing at written positions: P2 Gillespie says so at the start, or stops
+// where the host did not tell then.
 func TestWrittenPositionsNeedAPlannerThatRemasks(t *testing.T) {
 	r := sampling.Request{Tokens: []int32{2, 2, 2}, Steps: 20, Params: sampling.Params{Temperature: 1, TopP: 1}}
 	_, err := run(t, model{v: 2, seed: 1}, `{"unmask_score":"denoiser"}`, false, 1, []sampling.Request{r})
 	if err == nil || !strings.Contains(err.Error(), "--planner p2") {
 		t.Errorf("got %v, want an error that names a planner to take", err)
+	}
+	for options, refused := range map[string]bool{`{"unmask_score":"denoiser"}`: true, `{"unmask_score":"margin"}`: true, `{"mask_score":"denoiser"}`: false} {
+		_, atStart := gillespie.New().Start(t.Context(), sampling.Run{Options: []byte(options), KeepsWritten: true})
+		if refused != (atStart != nil) || refused && atStart.Error() != err.Error() {
+			t.Errorf("%s: %v, refused as in mid-run: %v", options, atStart, refused)
+		}
 	}
 }
 

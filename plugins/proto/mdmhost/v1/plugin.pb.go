@@ -663,13 +663,16 @@ func (x *Capabilities) GetProvider() string {
 }
 
 type StartRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           string                 `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	Options       []byte                 `protobuf:"bytes,2,opt,name=options,proto3" json:"options,omitempty"` // JSON object
-	Capabilities  *Capabilities          `protobuf:"bytes,3,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
-	MaskId        int32                  `protobuf:"varint,4,opt,name=mask_id,json=maskId,proto3" json:"mask_id,omitempty"`
-	V             int32                  `protobuf:"varint,5,opt,name=v,proto3" json:"v,omitempty"` // tokens that may be written have ids below v
-	Temperature   float64                `protobuf:"fixed64,6,opt,name=temperature,proto3" json:"temperature,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Run          string                 `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	Options      []byte                 `protobuf:"bytes,2,opt,name=options,proto3" json:"options,omitempty"` // JSON object
+	Capabilities *Capabilities          `protobuf:"bytes,3,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
+	MaskId       int32                  `protobuf:"varint,4,opt,name=mask_id,json=maskId,proto3" json:"mask_id,omitempty"`
+	V            int32                  `protobuf:"varint,5,opt,name=v,proto3" json:"v,omitempty"` // tokens that may be written have ids below v
+	Temperature  float64                `protobuf:"fixed64,6,opt,name=temperature,proto3" json:"temperature,omitempty"`
+	// The run's planner has can_remask false: written positions stay as they are and have no statistics. False, too, from hosts
+	// that do not tell.
+	KeepsWritten  bool `protobuf:"varint,7,opt,name=keeps_written,json=keepsWritten,proto3" json:"keeps_written,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -744,6 +747,13 @@ func (x *StartRequest) GetTemperature() float64 {
 		return x.Temperature
 	}
 	return 0
+}
+
+func (x *StartRequest) GetKeepsWritten() bool {
+	if x != nil {
+		return x.KeepsWritten
+	}
+	return false
 }
 
 type StartReply struct {
@@ -2846,14 +2856,15 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\x01v\x18\t \x01(\x05R\x01v\x12\x18\n" +
 	"\aruntime\x18\n" +
 	" \x01(\tR\aruntime\x12\x1a\n" +
-	"\bprovider\x18\v \x01(\tR\bprovider\"\xc1\x01\n" +
+	"\bprovider\x18\v \x01(\tR\bprovider\"\xe6\x01\n" +
 	"\fStartRequest\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x18\n" +
 	"\aoptions\x18\x02 \x01(\fR\aoptions\x12<\n" +
 	"\fcapabilities\x18\x03 \x01(\v2\x18.mdmhost.v1.CapabilitiesR\fcapabilities\x12\x17\n" +
 	"\amask_id\x18\x04 \x01(\x05R\x06maskId\x12\f\n" +
 	"\x01v\x18\x05 \x01(\x05R\x01v\x12 \n" +
-	"\vtemperature\x18\x06 \x01(\x01R\vtemperature\"5\n" +
+	"\vtemperature\x18\x06 \x01(\x01R\vtemperature\x12#\n" +
+	"\rkeeps_written\x18\a \x01(\bR\fkeepsWritten\"5\n" +
 	"\n" +
 	"StartReply\x12'\n" +
 	"\x05needs\x18\x01 \x01(\v2\x11.mdmhost.v1.NeedsR\x05needs\"\f\n" +
