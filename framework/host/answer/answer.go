@@ -181,7 +181,7 @@ func (j *job) summary(a sampling.Accounts) view.Summary {
 	}
 	planner := DescribedPlanner(j.cfg.Planner)
 	if a.Passes > 0 && a.Plan == 0 {
-		if j.cfg.Given("planner.name") && j.cfg.Origin("planner.name").Layer != config.LayerModel {
+		if named := j.cfg.Origin("planner.name").Layer; named == config.LayerFlag || named == config.LayerEnv { // a preset names both
 			notes = append(notes, fmt.Sprintf("planner %s was not asked: sampler %s decides by itself", planner, j.cfg.Sampler.Name))
 		}
 		planner = "not asked"
