@@ -18,7 +18,7 @@ type Options struct {
 	MaxPostSteps     int     `option:"max_post_steps" default:"16" min:"0" help:"further steps that edit when no blank is left, until nothing changes. Raise steps too: they are the cap of all"`
 }
 
-// New returns the planner "edit". Its steps are only a cap. Its metric "overwritten" counts the edits of a step.
+// New returns the planner "edit". Its steps are only a cap.
 func New() sampling.Planner {
 	return sdk.NewRunPlanner("edit", build, sdk.Needs(sdk.P1, sdk.TopK(1)), sdk.CanRemask(), sdk.Adaptive(),
 		sdk.Version("1.0.0"), sdk.Summary("opens what the model is sure of and overwrites what it no longer prefers (LLaDA2.1)"))
@@ -42,13 +42,7 @@ func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
 		if open.Len() == 0 {
 			open = eligible.LargestBy(r.P1, 1)
 		}
-		d := r.Open(open)
-		for _, i := range edits.Indices() {
-			d = d.Overwrite(int(i), r.TopIDs[int(i)*r.K])
-		}
-		if edits.Len() > 0 {
-			d = d.Metric("overwritten", float64(edits.Len()))
-		}
+		d := r.Open(open).OverwriteWith(edits, func(i int) int32 { return r.TopIDs[i*r.K] })
 		// A full row goes on until nothing changes.
 		left := r.Masked().Len()
 		if left == 0 {

@@ -1,6 +1,10 @@
 package sdk
 
-import "github.com/mdmhost/mdmhost/framework/sampling"
+import (
+	"slices"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+)
 
 // Decision is what a planner decides for one row. The zero value changes nothing. Every verb returns the decision with
 // one thing more: r.Open(a).Remask(b). Positions are those before the step; the host applies overwrite and open, then
@@ -36,6 +40,16 @@ func join(list []int32, ps Positions) []int32 {
 // Overwrite puts a token of the planner's choice at a position.
 func (d Decision) Overwrite(position int, token int32) Decision {
 	d.d.Overwrite = append(d.d.Overwrite, sampling.Write{Position: int32(position), Token: token})
+	return d
+}
+
+// OverwriteWith is [Decision.Overwrite] for many positions: token returns what a position gets.
+func (d Decision) OverwriteWith(ps Positions, token func(i int) int32) Decision {
+	writes := slices.Grow(d.d.Overwrite, ps.Len())
+	for _, i := range ps.Indices() {
+		writes = append(writes, sampling.Write{Position: i, Token: token(int(i))})
+	}
+	d.d.Overwrite = writes
 	return d
 }
 
