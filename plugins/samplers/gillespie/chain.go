@@ -35,10 +35,12 @@ type chain struct {
 	sums []float64     // [n] weights up to and including a position
 }
 
-// forget drops what is known of slots whose rows are gone.
-func (c *chain) forget(slots []int) {
-	for _, s := range slots {
-		delete(c.anew, s)
+// forget drops what is known of rows that are done.
+func (c *chain) forget(rows []sampling.RowState) {
+	for _, r := range rows {
+		if r.Done {
+			delete(c.anew, r.Slot)
+		}
 	}
 }
 

@@ -56,61 +56,29 @@ var errKept = &sampling.Error{Code: sampling.InvalidConfig, Object: "sampler gil
 	Problem: "unmask_score draws written positions anew, but the planner cannot remask, so that the host looks at masked ones alone",
 	Hint:    "take a planner that remasks, such as --planner p2, or set sampler.unmask_score to keep"}
 
-// drive steps all rows together, and replaces those that are finished.
+// drive steps all rows together, each by one pass and one decision of the chain.
 func drive(ctx context.Context, s sampling.Session, c *chain) error {
-	var active []sampling.RowState
 	var rows []sampling.Advance
-	var ended []int
 	var decisions []sampling.Decision
-	for {
-		fresh, err := s.Admit(ctx)
-		if err != nil {
-			return err
-		}
-		if active = append(active, fresh...); len(active) == 0 {
-			return nil
-		}
+	return sdk.Drive(ctx, s, func(active []sampling.RowState) ([]sampling.RowState, error) {
 		rows = rows[:0]
 		for _, r := range active {
-			rows = append(rows, advance(r))
+			rows = append(rows, sdk.ByMasks(r))
 		}
 		step, err := s.Denoise(ctx, rows)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		decisions = decisions[:0]
 		for i := range step.Rows {
 			d, err := c.decide(&step.Rows[i])
 			if err != nil {
-				return err
+				return nil, err
 			}
 			decisions = append(decisions, d)
 		}
 		after, err := s.Apply(ctx, decisions)
-		if err != nil {
-			return err
-		}
-		active, ended = active[:0], ended[:0]
-		for _, r := range after {
-			if r.Done {
-				ended = append(ended, r.Slot)
-			} else {
-				active = append(active, r)
-			}
-		}
-		if len(ended) > 0 {
-			c.forget(ended)
-			if err := s.Emit(ctx, ended); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// advance gives the row the time at which as many blanks are masked on average as are masked now (alpha = 1 - t).
-func advance(r sampling.RowState) sampling.Advance {
-	at := func(masked int) float64 { return min(max(float64(masked)/float64(max(r.Blanks, 1)), 0), 1) }
-	a := sampling.Advance{Slot: r.Slot, T: at(r.Masked), S: at(r.Masked - 1)}
-	a.AlphaT, a.AlphaS = 1-a.T, 1-a.S
-	return a
+		c.forget(after)
+		return after, err
+	})
 }

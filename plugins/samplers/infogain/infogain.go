@@ -38,57 +38,32 @@ func build(o Options, _ sampling.Run) (sdk.SampleFunc, error) {
 type driver struct {
 	session sampling.Session
 	options Options
-	active  []sampling.RowState
 	rows    []sampling.Advance
 	choices []choice
 	trials  []sampling.Advance
 }
 
 func (d *driver) drive(ctx context.Context) error {
-	for {
-		fresh, err := d.session.Admit(ctx)
-		if err != nil {
-			return err
-		}
-		if d.active = append(d.active, fresh...); len(d.active) == 0 {
-			return nil
-		}
-		if err := d.propose(ctx); err != nil {
-			return err
+	return sdk.Drive(ctx, d.session, func(active []sampling.RowState) ([]sampling.RowState, error) {
+		if err := d.propose(ctx, active); err != nil {
+			return nil, err
 		}
 		if err := d.weigh(ctx); err != nil {
-			return err
+			return nil, err
 		}
 		decisions := make([]sampling.Decision, len(d.choices))
 		for i := range d.choices {
 			decisions[i] = d.choices[i].decide(d.options.Variant == "lookum")
 		}
-		after, err := d.session.Apply(ctx, decisions)
-		if err != nil {
-			return err
-		}
-		d.active = d.active[:0]
-		var ended []int
-		for _, r := range after {
-			if r.Done {
-				ended = append(ended, r.Slot)
-			} else {
-				d.active = append(d.active, r)
-			}
-		}
-		if len(ended) > 0 {
-			if err := d.session.Emit(ctx, ended); err != nil {
-				return err
-			}
-		}
-	}
+		return d.session.Apply(ctx, decisions)
+	})
 }
 
 // propose runs the step's own pass and finds the candidates of every row.
-func (d *driver) propose(ctx context.Context) error {
+func (d *driver) propose(ctx context.Context, active []sampling.RowState) error {
 	d.rows = d.rows[:0]
-	for _, r := range d.active {
-		d.rows = append(d.rows, advance(r))
+	for _, r := range active {
+		d.rows = append(d.rows, sdk.ByMasks(r))
 	}
 	step, err := d.session.Denoise(ctx, d.rows)
 	if err != nil {
@@ -128,12 +103,4 @@ func (d *driver) weigh(ctx context.Context) error {
 		of[0].rest, of = append(of[0].rest, meanEntropy(&step.Rows[i])), of[1:]
 	}
 	return nil
-}
-
-// advance gives the row the time at which as many blanks are masked on average as are masked now (alpha = 1 - t).
-func advance(r sampling.RowState) sampling.Advance {
-	at := func(masked int) float64 { return min(max(float64(masked)/float64(max(r.Blanks, 1)), 0), 1) }
-	a := sampling.Advance{Slot: r.Slot, T: at(r.Masked), S: at(r.Masked - 1)}
-	a.AlphaT, a.AlphaS = 1-a.T, 1-a.S
-	return a
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/sdk"
 	"github.com/mdmhost/mdmhost/plugins/sdk/options"
 )
 
@@ -20,9 +21,8 @@ type Options struct {
 func New() sampling.Sampler { return &sampler{grid: linear} }
 
 type sampler struct {
-	grid  grid
-	rows  []sampling.Advance
-	ended []int
+	grid grid
+	rows []sampling.Advance
 }
 
 // Describe implements [sampling.Sampler].
@@ -48,38 +48,13 @@ func (m *sampler) Start(_ context.Context, run sampling.Run) (sampling.Needs, er
 
 // Sample implements [sampling.Sampler].
 func (m *sampler) Sample(ctx context.Context, s sampling.Session) error {
-	var active []sampling.RowState
-	for {
-		fresh, err := s.Admit(ctx)
-		if err != nil {
-			return err
-		}
-		active = append(active, fresh...)
-		if len(active) == 0 {
-			return nil
-		}
+	return sdk.Drive(ctx, s, func(active []sampling.RowState) ([]sampling.RowState, error) {
 		m.rows = m.rows[:0]
 		for _, r := range active {
 			m.rows = append(m.rows, m.grid.advance(r))
 		}
-		after, err := s.Advance(ctx, m.rows)
-		if err != nil {
-			return err
-		}
-		active, m.ended = active[:0], m.ended[:0]
-		for _, r := range after {
-			if r.Done {
-				m.ended = append(m.ended, r.Slot)
-			} else {
-				active = append(active, r)
-			}
-		}
-		if len(m.ended) > 0 {
-			if err := s.Emit(ctx, m.ended); err != nil {
-				return err
-			}
-		}
-	}
+		return s.Advance(ctx, m.rows)
+	})
 }
 
 // End implements [sampling.Sampler].
