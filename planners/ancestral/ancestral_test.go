@@ -43,11 +43,7 @@ func TestTheReverseProcess(t *testing.T) {
 				Seed: 99, Batch: 64, Requests: requests}.Do(t)
 			drawn := make([]float64, len(j.P))
 			for _, r := range results {
-				row := 0
-				for _, token := range r.Tokens {
-					row = 2*row + int(token)
-				}
-				drawn[row] += 1.0 / n
+				drawn[try.Number(j, r.Tokens)] += 1.0 / n
 			}
 			if d, most := try.Distance(drawn, exact), try.ByChance(exact, n); d > most {
 				t.Errorf("%s, %d steps: distance %.4f from the reverse process, at most %.4f by chance", grid, steps, d, most)

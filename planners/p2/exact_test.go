@@ -11,20 +11,6 @@ import (
 	"github.com/mdmhost/mdmhost/planners/p2"
 )
 
-// leaveOneOut are the joint's conditionals of every position given the others that are written: an ideal denoiser, whose
-// opinion of a written token does not rest on that token.
-func leaveOneOut(j try.Joint, canvas []int64) []float64 {
-	p := slices.Clone(j.Conditionals(canvas))
-	for i, token := range canvas {
-		if int(token) < j.V {
-			without := slices.Clone(canvas)
-			without[i] = int64(j.V)
-			copy(p[i*j.V:(i+1)*j.V], j.Conditionals(without)[i*j.V:(i+1)*j.V])
-		}
-	}
-	return p
-}
-
 // law is the exact distribution over rows [V^L] of P2 with the self planner, one position more a step, by enumeration of all
 // proposals: the k best by probability stay, where that of written tokens counts to the power eta.
 func law(j try.Joint, eta float64) []float64 {
@@ -36,7 +22,7 @@ func law(j try.Joint, eta float64) []float64 {
 			for i := range j.L {
 				tokens[i] = int64(canvas[i])
 			}
-			p := leaveOneOut(j, tokens)
+			p := j.Others(tokens)
 			var draw func(i int, z []byte, m float64)
 			draw = func(i int, z []byte, m float64) {
 				switch {
@@ -56,11 +42,7 @@ func law(j try.Joint, eta float64) []float64 {
 	}
 	out := make([]float64, len(j.P))
 	for canvas, mass := range at {
-		row := 0
-		for i := range j.L {
-			row = j.V*row + int(canvas[i])
-		}
-		out[row] += mass
+		out[try.Number(j, []byte(canvas))] += mass
 	}
 	return out
 }
@@ -94,14 +76,7 @@ func best(j try.Joint, p []float64, canvas, z []byte, k int, eta float64) []byte
 func TestExactLaw(t *testing.T) {
 	const n = 20000
 	j := try.NewJoint(3, 3, 0, 4)
-	model := try.Denoiser{V: j.V + 1, Logits: func(tokens []int64, out []float32) {
-		for i, p := range leaveOneOut(j, tokens) {
-			out[i/j.V*(j.V+1)+i%j.V] = float32(math.Log(p))
-		}
-		for i := range j.L {
-			out[i*(j.V+1)+j.V] = 100 // the mask's own logit must never matter
-		}
-	}}
+	model := try.Denoiser{V: j.V + 1, Logits: j.LogitsOfOthers}
 	var requests []sampling.Request
 	for i := range n {
 		requests = append(requests, sampling.Request{Index: int64(i), Tokens: slices.Repeat([]int32{int32(j.V)}, j.L),
@@ -114,11 +89,7 @@ func TestExactLaw(t *testing.T) {
 	for options, want := range laws {
 		got := make([]float64, len(want))
 		for _, r := range (try.Run{Planner: p2.New, Options: options, Model: model, Seed: 3, Batch: 64, Requests: requests}).Do(t) {
-			row := 0
-			for _, token := range r.Tokens {
-				row = j.V*row + int(token)
-			}
-			got[row] += 1.0 / n
+			got[try.Number(j, r.Tokens)] += 1.0 / n
 		}
 		if tv, most := try.Distance(got, want), try.ByChance(want, n); tv > most {
 			t.Errorf("%s: total variation %.4f from its law, at most %.4f by chance", options, tv, most)

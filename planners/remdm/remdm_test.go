@@ -185,11 +185,7 @@ func draw(t *testing.T, j try.Joint, options string, steps, n int) []float64 {
 	drawn := make([]float64, len(j.P))
 	for _, r := range (try.Run{Planner: remdm.New, Options: options, SamplerOptions: `{}`, Model: try.Denoiser{V: 3, Logits: j.Logits},
 		Seed: 17, Batch: 64, Requests: requests}).Do(t) {
-		row := 0
-		for _, token := range r.Tokens {
-			row = 2*row + int(token)
-		}
-		drawn[row] += 1 / float64(n)
+		drawn[try.Number(j, r.Tokens)] += 1 / float64(n)
 	}
 	return drawn
 }

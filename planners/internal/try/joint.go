@@ -3,6 +3,7 @@ package try
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // Joint is an explicit distribution over V^L rows of tokens, with its exact denoiser; the mask is token V.
@@ -92,8 +93,10 @@ func (j Joint) Conditionals(tokens []int64) []float64 {
 }
 
 // Logits is the exact denoiser for [Denoiser.Logits]; the mask has the largest logit, which must never matter.
-func (j Joint) Logits(tokens []int64, out []float32) {
-	p := j.Conditionals(tokens)
+func (j Joint) Logits(tokens []int64, out []float32) { j.logits(j.Conditionals(tokens), out) }
+
+// logits lays probabilities [L, V] out for [Denoiser.Logits].
+func (j Joint) logits(p []float64, out []float32) {
 	for i := range j.L {
 		for v := range j.V {
 			out[i*(j.V+1)+v] = float32(math.Log(p[i*j.V+v]))
@@ -102,19 +105,29 @@ func (j Joint) Logits(tokens []int64, out []float32) {
 	}
 }
 
-// LogitsOfOthers is the exact denoiser for planners that score written tokens: a written position sees all but itself.
-func (j Joint) LogitsOfOthers(tokens []int64, out []float32) {
-	j.Logits(tokens, out)
+// Others are the conditionals [L, V] of every position given the other written ones: those of an ideal denoiser, whose opinion of
+// a written token does not rest on that token.
+func (j Joint) Others(tokens []int64) []float64 {
+	p := slices.Clone(j.Conditionals(tokens))
 	for i, token := range tokens {
-		if int(token) == j.V {
-			continue
+		if int(token) < j.V {
+			without := slices.Clone(tokens)
+			without[i] = int64(j.V)
+			copy(p[i*j.V:(i+1)*j.V], j.Conditionals(without)[i*j.V:(i+1)*j.V])
 		}
-		tokens[i] = int64(j.V)
-		for v, p := range j.Conditionals(tokens)[i*j.V : (i+1)*j.V] {
-			out[i*(j.V+1)+v] = float32(math.Log(p))
-		}
-		tokens[i] = token
 	}
+	return p
+}
+
+// LogitsOfOthers is the denoiser of [Joint.Others]; the mask has the largest logit, which must never matter.
+func (j Joint) LogitsOfOthers(tokens []int64, out []float32) { j.logits(j.Others(tokens), out) }
+
+// Number is the place of a whole row in P, the inverse of [Joint.Token].
+func Number[T byte | int32](j Joint, row []T) (number int) {
+	for _, token := range row {
+		number = j.V*number + int(token)
+	}
+	return number
 }
 
 // TotalCorrelation is sum_i H(token i) - H(tokens at the positions), nats, given the tokens that are not masked.

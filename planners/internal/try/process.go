@@ -51,11 +51,7 @@ func (j Joint) Process(coins []Coin) []float64 {
 	}
 	out := make([]float64, len(j.P))
 	for canvas, mass := range at {
-		row := 0
-		for i := range j.L {
-			row = j.V*row + int(canvas[i])
-		}
-		out[row] += mass
+		out[Number(j, []byte(canvas))] += mass
 	}
 	return out
 }
