@@ -308,5 +308,6 @@ func (l *Loop) plan(ctx context.Context) error {
 	start := time.Now()
 	err := l.Planner.Plan(ctx, &p.step, p.decisions)
 	l.accounts.Plan += time.Since(start)
+	l.accounts.PlanCalls++
 	return err
 }

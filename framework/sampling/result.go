@@ -79,5 +79,6 @@ type Accounts struct {
 	Denoise      time.Duration // in the runtime
 	Score        time.Duration // in the planner's own network
 	Plan         time.Duration // in planner calls, transport included
+	PlanCalls    int           // planner calls; 0 where the sampler decides by itself
 	Wall         time.Duration
 }

@@ -180,7 +180,7 @@ func (j *job) summary(a sampling.Accounts) view.Summary {
 		notes = append(notes, fmt.Sprintf("%s = %v (%s) is left out: it %s", e.Key, e.Value, e.Origin, e.Note))
 	}
 	planner := DescribedPlanner(j.cfg.Planner)
-	if a.Passes > 0 && a.Plan == 0 {
+	if a.Passes > 0 && a.PlanCalls == 0 {
 		if named := j.cfg.Origin("planner.name").Layer; named == config.LayerFlag || named == config.LayerEnv { // a preset names both
 			notes = append(notes, fmt.Sprintf("planner %s was not asked: sampler %s decides by itself", planner, j.cfg.Sampler.Name))
 		}
