@@ -35,8 +35,12 @@ const (
 	NoTime = "none"
 	AdaLN  = "adaln" // time modulates every block: adaLN-zero (Peebles and Xie 2023)
 
-	HeadTokens = ""     // logits [B, L, V]: a denoiser
-	HeadKeep   = "keep" // keep [B, L]: the log-odds that a position's token is right, a planner (P2: path planning for masked diffusion)
+	HeadTokens = ""      // logits [B, L, V]: a denoiser
+	HeadKeep   = "keep"  // keep [B, L]: the log-odds that a position's token is right, a planner (P2: path planning for masked diffusion)
+	HeadOrder  = "order" // order [B, L, 2]: raw scores of each position's insertion and unmasking speed, an order network (LoFlexMDM, section 4.2)
+
+	NoGaps  = ""    // rows keep their length
+	GapsEOS = "eos" // insertion_rate [B, L+1]: gap i lies before position i; the row ends with a fixed token, and the gap behind it is 0 (FlexMDM)
 )
 
 // Config sizes a denoiser. The JSON keys are those of config.json, Hugging Face's names where it has them; the YAML keys are
@@ -64,6 +68,8 @@ type Config struct {
 
 	Head        string `json:"head,omitempty" yaml:"head,omitempty"`                 // "": logits of tokens; "keep": one number a position
 	MaskedInput bool   `json:"masked_input,omitempty" yaml:"masked_input,omitempty"` // takes masked [B, L], 1 where the token stands for a mask
+	Gaps        string `json:"gaps,omitempty" yaml:"gaps,omitempty"`                 // "eos": an insertion model, which rates gaps beside its logits; "": a masked one
+	UnmaskRate  bool   `json:"unmask_rate,omitempty" yaml:"unmask_rate,omitempty"`   // with gaps: it gives unmask_rate [B, L], too
 
 	NormEps          float64 `json:"layer_norm_eps" yaml:"layer_norm_eps"`                           // 1e-5, for both norms
 	InitializerRange float64 `json:"initializer_range,omitempty" yaml:"initializer_range,omitempty"` // standard deviation of all weights; 0: see Params

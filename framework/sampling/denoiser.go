@@ -104,6 +104,9 @@ type Statistics struct {
 	// at masked positions and where the token is suppressed.
 	LogpLeaveOneOut []float32
 
+	InsertionRate []float32 // [B, L+1] as the model gives it
+	UnmaskRate    []float32 // [B, L] as the model gives it
+
 	Logits []float32 // [B, L, V], in the memory given by Options of the runtime when it crosses to a plugin
 }
 

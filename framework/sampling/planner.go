@@ -69,7 +69,23 @@ type Run struct {
 	// are and have no statistics. Hosts from before this field leave it false: a plugin that revises by itself must still be
 	// ready to find no proposal at a written position.
 	KeepsWritten bool
+	Insertion    *Growth   // of insertion models, else nil
+	Exponents    []float32 // [V] GenMD4's speed w of every token: u_t = t^w; nil where the model has none
 }
+
+// Growth says how the rows of an insertion model grow. Rates are multipliers per unit of the clock U(t) = -log(1 - t^a), where t runs
+// from 0, the empty row, to 1 (LoFlexMDM, section 4.2); T and S of a step are 1 - t, as everywhere.
+type Growth struct {
+	Gap string  // GapTail or GapEOS
+	Cap int     // most positions of a row, special tokens included
+	A   float64 // of the clock
+}
+
+// Which gaps of a row of n positions may grow, as mdm.json says.
+const (
+	GapTail = "n+1" // all n+1, that behind the last position too
+	GapEOS  = "eos" // a fixed token ends the row, and the gap behind it never grows
+)
 
 // Planner decides which positions a step opens or masks again. Plan writes one decision per row of step into out
 // (already reset, len(out) == len(step.Rows)). Plan must depend on nothing but its step, its run and what it keeps per
@@ -91,6 +107,7 @@ type RowState struct {
 	Blanks int     // positions that were blank at the start
 	Masked int     // positions that are masked now
 	Length int     // of the whole row
+	Room   int     // insertion models: positions that the row may still grow by
 	NextT  float64 // 0, or the time that the planner asked the row to go on from
 	Done   bool
 }

@@ -22,6 +22,8 @@ type Request struct {
 	Fixed  []bool  // [L] or nil: everything that is not the mask is fixed
 	Steps  int     // 0 = one per blank; blocks share them
 	Params Params
+
+	FrozenGap []bool // [L+1] of insertion models: gaps that never grow; nil freezes none
 }
 
 // Result is one finished row.
@@ -38,6 +40,8 @@ type Result struct {
 	Beyond  string // with a stop phrase: what the last token's text holds behind it, no part of the answer
 	Elapsed time.Duration
 	StepMap []int32   // [L] step at which the position was opened last, -1 where it was given
+	Born    []int32   // [L] step at which the position was inserted, -1 where it was there from the start; nil where rows do not grow
+	Capped  int       // steps whose insertions the cap on the row's length refused
 	Logp    []float32 // [L] log-probability of the token when it was opened (NaN where the planner did not need it), 0 where given
 	Err     error     // with FinishError
 }
@@ -57,6 +61,10 @@ type Frame struct {
 	Logp        []float32 // [L] log-probability of each written token when it was opened, NaN where nobody asked for it
 	Opened      []int32   // absolute positions written by this step, overwritten ones too
 	Remasked    []int32
+	// Inserted and Deleted came after that, in this order: positions that left, of the row before, and new masks, by the gaps of
+	// the row without those that left. Opened and Remasked are positions of the row before; Tokens, Flags and Logp are of the row after.
+	Deleted  []int32
+	Inserted []Insertion
 	Metrics     map[string]float64
 }
 

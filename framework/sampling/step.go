@@ -44,6 +44,13 @@ type Row struct {
 
 	LogpLeaveOneOut []float32 // [n]
 
+	// Of insertion models. Gap g lies before position g, gap n behind the last. Both rates are multipliers per unit of the clock.
+	InsertionRate []float32 // [n+1] expected number of missing tokens, weighted with their speeds
+	UnmaskRate    []float32 // [n] 1 where the model learned none
+	FrozenGap     []uint8   // [n+1] 1 = the gap may not grow
+	GapUniform    []float64 // [n+1] in (0, 1): noise of the gaps, where both InsertionRate and Uniform are needed
+	Room          int       // positions that the row may still grow by
+
 	Uniform []float64 // [n] in (0, 1)
 	Gumbel  []float64 // [n]
 

@@ -672,7 +672,9 @@ type StartRequest struct {
 	Temperature  float64                `protobuf:"fixed64,6,opt,name=temperature,proto3" json:"temperature,omitempty"`
 	// The run's planner has can_remask false: written positions stay as they are and have no statistics. False, too, from hosts
 	// that do not tell.
-	KeepsWritten  bool `protobuf:"varint,7,opt,name=keeps_written,json=keepsWritten,proto3" json:"keeps_written,omitempty"`
+	KeepsWritten  bool       `protobuf:"varint,7,opt,name=keeps_written,json=keepsWritten,proto3" json:"keeps_written,omitempty"`
+	Insertion     *Insertion `protobuf:"bytes,8,opt,name=insertion,proto3" json:"insertion,omitempty"` // of insertion models only
+	Exponents     []byte     `protobuf:"bytes,9,opt,name=exponents,proto3" json:"exponents,omitempty"` // float32 [v]: GenMD4's speed of every token; empty where the model has none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -756,6 +758,82 @@ func (x *StartRequest) GetKeepsWritten() bool {
 	return false
 }
 
+func (x *StartRequest) GetInsertion() *Insertion {
+	if x != nil {
+		return x.Insertion
+	}
+	return nil
+}
+
+func (x *StartRequest) GetExponents() []byte {
+	if x != nil {
+		return x.Exponents
+	}
+	return nil
+}
+
+// Insertion says how the rows of an insertion model grow. Rates are multipliers per unit of the clock U(t) = -log(1 - t^a), where t
+// runs from 0, the empty row, to 1.
+type Insertion struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Gap           string                 `protobuf:"bytes,1,opt,name=gap,proto3" json:"gap,omitempty"`  // "n+1": the gap behind the last position may grow; "eos": it never does
+	Cap           int32                  `protobuf:"varint,2,opt,name=cap,proto3" json:"cap,omitempty"` // most positions of a row
+	A             float64                `protobuf:"fixed64,3,opt,name=a,proto3" json:"a,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Insertion) Reset() {
+	*x = Insertion{}
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Insertion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Insertion) ProtoMessage() {}
+
+func (x *Insertion) ProtoReflect() protoreflect.Message {
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Insertion.ProtoReflect.Descriptor instead.
+func (*Insertion) Descriptor() ([]byte, []int) {
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Insertion) GetGap() string {
+	if x != nil {
+		return x.Gap
+	}
+	return ""
+}
+
+func (x *Insertion) GetCap() int32 {
+	if x != nil {
+		return x.Cap
+	}
+	return 0
+}
+
+func (x *Insertion) GetA() float64 {
+	if x != nil {
+		return x.A
+	}
+	return 0
+}
+
 type StartReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Needs         *Needs                 `protobuf:"bytes,1,opt,name=needs,proto3" json:"needs,omitempty"`
@@ -765,7 +843,7 @@ type StartReply struct {
 
 func (x *StartReply) Reset() {
 	*x = StartReply{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[6]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +855,7 @@ func (x *StartReply) String() string {
 func (*StartReply) ProtoMessage() {}
 
 func (x *StartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[6]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +868,7 @@ func (x *StartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartReply.ProtoReflect.Descriptor instead.
 func (*StartReply) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{6}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StartReply) GetNeeds() *Needs {
@@ -808,7 +886,7 @@ type EndRequest struct {
 
 func (x *EndRequest) Reset() {
 	*x = EndRequest{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[7]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -820,7 +898,7 @@ func (x *EndRequest) String() string {
 func (*EndRequest) ProtoMessage() {}
 
 func (x *EndRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[7]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -833,7 +911,7 @@ func (x *EndRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndRequest.ProtoReflect.Descriptor instead.
 func (*EndRequest) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{7}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 type EndReply struct {
@@ -844,7 +922,7 @@ type EndReply struct {
 
 func (x *EndReply) Reset() {
 	*x = EndReply{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[8]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -856,7 +934,7 @@ func (x *EndReply) String() string {
 func (*EndReply) ProtoMessage() {}
 
 func (x *EndReply) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[8]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -869,7 +947,7 @@ func (x *EndReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndReply.ProtoReflect.Descriptor instead.
 func (*EndReply) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{8}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 // Step is every row that took part in a forward pass.
@@ -912,15 +990,17 @@ type Step struct {
 	FrozenGap       []byte  `protobuf:"bytes,33,opt,name=frozen_gap,json=frozenGap,proto3" json:"frozen_gap,omitempty"`                       // uint8 [n + 1] per row
 	Logits          *Logits `protobuf:"bytes,34,opt,name=logits,proto3" json:"logits,omitempty"`
 	// One entry per row.
-	Length        []int32 `protobuf:"varint,35,rep,packed,name=length,proto3" json:"length,omitempty"` // positions of the whole row
-	Behind        []int32 `protobuf:"varint,36,rep,packed,name=behind,proto3" json:"behind,omitempty"` // positions behind the window that are still masked
+	Length        []int32 `protobuf:"varint,35,rep,packed,name=length,proto3" json:"length,omitempty"`                   // positions of the whole row
+	Behind        []int32 `protobuf:"varint,36,rep,packed,name=behind,proto3" json:"behind,omitempty"`                   // positions behind the window that are still masked
+	GapUniform    []byte  `protobuf:"bytes,37,opt,name=gap_uniform,json=gapUniform,proto3" json:"gap_uniform,omitempty"` // float64 [n + 1] per row: noise of the gaps
+	Room          []int32 `protobuf:"varint,38,rep,packed,name=room,proto3" json:"room,omitempty"`                       // insertion models: positions that the row may still grow by
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[9]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1012,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[9]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1025,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{9}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Step) GetRun() string {
@@ -1200,6 +1280,20 @@ func (x *Step) GetBehind() []int32 {
 	return nil
 }
 
+func (x *Step) GetGapUniform() []byte {
+	if x != nil {
+		return x.GapUniform
+	}
+	return nil
+}
+
+func (x *Step) GetRoom() []int32 {
+	if x != nil {
+		return x.Room
+	}
+	return nil
+}
+
 // Logits are float32 [n, v] per row, in the memory that the host shares (file descriptor named by the environment
 // variable MDMHOST_SHARED_FD, to be mapped read-only), or in `bytes` where there is none.
 type Logits struct {
@@ -1214,7 +1308,7 @@ type Logits struct {
 
 func (x *Logits) Reset() {
 	*x = Logits{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[10]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1226,7 +1320,7 @@ func (x *Logits) String() string {
 func (*Logits) ProtoMessage() {}
 
 func (x *Logits) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[10]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1239,7 +1333,7 @@ func (x *Logits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Logits.ProtoReflect.Descriptor instead.
 func (*Logits) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{10}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Logits) GetV() int32 {
@@ -1279,7 +1373,7 @@ type PlanRequest struct {
 
 func (x *PlanRequest) Reset() {
 	*x = PlanRequest{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[11]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1291,7 +1385,7 @@ func (x *PlanRequest) String() string {
 func (*PlanRequest) ProtoMessage() {}
 
 func (x *PlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[11]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1304,7 +1398,7 @@ func (x *PlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
 func (*PlanRequest) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{11}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PlanRequest) GetStep() *Step {
@@ -1336,7 +1430,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[12]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1348,7 +1442,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[12]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1361,7 +1455,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{12}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Decision) GetOpen() []int32 {
@@ -1464,7 +1558,7 @@ type PlanReply struct {
 
 func (x *PlanReply) Reset() {
 	*x = PlanReply{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[13]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1570,7 @@ func (x *PlanReply) String() string {
 func (*PlanReply) ProtoMessage() {}
 
 func (x *PlanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[13]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1583,7 @@ func (x *PlanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanReply.ProtoReflect.Descriptor instead.
 func (*PlanReply) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{13}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PlanReply) GetDecisions() []*Decision {
@@ -1508,7 +1602,7 @@ type SampleRequest struct {
 
 func (x *SampleRequest) Reset() {
 	*x = SampleRequest{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[14]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1520,7 +1614,7 @@ func (x *SampleRequest) String() string {
 func (*SampleRequest) ProtoMessage() {}
 
 func (x *SampleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[14]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1533,7 +1627,7 @@ func (x *SampleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleRequest.ProtoReflect.Descriptor instead.
 func (*SampleRequest) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{14}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SampleRequest) GetSession() uint32 {
@@ -1551,7 +1645,7 @@ type SampleReply struct {
 
 func (x *SampleReply) Reset() {
 	*x = SampleReply{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[15]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1563,7 +1657,7 @@ func (x *SampleReply) String() string {
 func (*SampleReply) ProtoMessage() {}
 
 func (x *SampleReply) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[15]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1576,7 +1670,7 @@ func (x *SampleReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleReply.ProtoReflect.Descriptor instead.
 func (*SampleReply) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{15}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 // RowState is what a sampler knows of a row. Rows that are opened block by block look like the active block.
@@ -1591,13 +1685,14 @@ type RowState struct {
 	Length        int32                  `protobuf:"varint,7,opt,name=length,proto3" json:"length,omitempty"` // of the whole row
 	Done          bool                   `protobuf:"varint,8,opt,name=done,proto3" json:"done,omitempty"`
 	NextT         float64                `protobuf:"fixed64,9,opt,name=next_t,json=nextT,proto3" json:"next_t,omitempty"` // 0, or the time that the planner asked the row to go on from
+	Room          int32                  `protobuf:"varint,10,opt,name=room,proto3" json:"room,omitempty"`                // insertion models: positions that the row may still grow by
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RowState) Reset() {
 	*x = RowState{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[16]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1609,7 +1704,7 @@ func (x *RowState) String() string {
 func (*RowState) ProtoMessage() {}
 
 func (x *RowState) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[16]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1622,7 +1717,7 @@ func (x *RowState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowState.ProtoReflect.Descriptor instead.
 func (*RowState) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{16}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RowState) GetSlot() int32 {
@@ -1688,6 +1783,13 @@ func (x *RowState) GetNextT() float64 {
 	return 0
 }
 
+func (x *RowState) GetRoom() int32 {
+	if x != nil {
+		return x.Room
+	}
+	return 0
+}
+
 type RowStates struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*RowState            `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
@@ -1697,7 +1799,7 @@ type RowStates struct {
 
 func (x *RowStates) Reset() {
 	*x = RowStates{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[17]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1709,7 +1811,7 @@ func (x *RowStates) String() string {
 func (*RowStates) ProtoMessage() {}
 
 func (x *RowStates) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[17]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1722,7 +1824,7 @@ func (x *RowStates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowStates.ProtoReflect.Descriptor instead.
 func (*RowStates) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{17}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RowStates) GetRows() []*RowState {
@@ -1749,7 +1851,7 @@ type Advance struct {
 
 func (x *Advance) Reset() {
 	*x = Advance{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[18]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1761,7 +1863,7 @@ func (x *Advance) String() string {
 func (*Advance) ProtoMessage() {}
 
 func (x *Advance) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[18]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1774,7 +1876,7 @@ func (x *Advance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Advance.ProtoReflect.Descriptor instead.
 func (*Advance) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{18}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Advance) GetSlot() int32 {
@@ -1841,7 +1943,7 @@ type AdmitRequest struct {
 
 func (x *AdmitRequest) Reset() {
 	*x = AdmitRequest{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[19]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1955,7 @@ func (x *AdmitRequest) String() string {
 func (*AdmitRequest) ProtoMessage() {}
 
 func (x *AdmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[19]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +1968,7 @@ func (x *AdmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdmitRequest.ProtoReflect.Descriptor instead.
 func (*AdmitRequest) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{19}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 type AdvanceRequest struct {
@@ -1878,7 +1980,7 @@ type AdvanceRequest struct {
 
 func (x *AdvanceRequest) Reset() {
 	*x = AdvanceRequest{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[20]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1890,7 +1992,7 @@ func (x *AdvanceRequest) String() string {
 func (*AdvanceRequest) ProtoMessage() {}
 
 func (x *AdvanceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[20]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1903,7 +2005,7 @@ func (x *AdvanceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdvanceRequest.ProtoReflect.Descriptor instead.
 func (*AdvanceRequest) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AdvanceRequest) GetRows() []*Advance {
@@ -1921,7 +2023,7 @@ type SessionPlanRequest struct {
 
 func (x *SessionPlanRequest) Reset() {
 	*x = SessionPlanRequest{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[21]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1933,7 +2035,7 @@ func (x *SessionPlanRequest) String() string {
 func (*SessionPlanRequest) ProtoMessage() {}
 
 func (x *SessionPlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[21]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1946,7 +2048,7 @@ func (x *SessionPlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionPlanRequest.ProtoReflect.Descriptor instead.
 func (*SessionPlanRequest) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 type ApplyRequest struct {
@@ -1958,7 +2060,7 @@ type ApplyRequest struct {
 
 func (x *ApplyRequest) Reset() {
 	*x = ApplyRequest{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[22]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1970,7 +2072,7 @@ func (x *ApplyRequest) String() string {
 func (*ApplyRequest) ProtoMessage() {}
 
 func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[22]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1983,7 +2085,7 @@ func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyRequest.ProtoReflect.Descriptor instead.
 func (*ApplyRequest) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ApplyRequest) GetDecisions() []*Decision {
@@ -2002,7 +2104,7 @@ type EmitRequest struct {
 
 func (x *EmitRequest) Reset() {
 	*x = EmitRequest{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[23]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2014,7 +2116,7 @@ func (x *EmitRequest) String() string {
 func (*EmitRequest) ProtoMessage() {}
 
 func (x *EmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[23]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2027,7 +2129,7 @@ func (x *EmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmitRequest.ProtoReflect.Descriptor instead.
 func (*EmitRequest) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EmitRequest) GetSlots() []int32 {
@@ -2045,7 +2147,7 @@ type EmitReply struct {
 
 func (x *EmitReply) Reset() {
 	*x = EmitReply{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[24]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2057,7 +2159,7 @@ func (x *EmitReply) String() string {
 func (*EmitReply) ProtoMessage() {}
 
 func (x *EmitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[24]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2070,7 +2172,7 @@ func (x *EmitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmitReply.ProtoReflect.Descriptor instead.
 func (*EmitReply) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{24}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 // Port is a named input or output of a network. Dimensions are numbers ("64") or names ("B", "L") that all ports share; ""
@@ -2086,7 +2188,7 @@ type Port struct {
 
 func (x *Port) Reset() {
 	*x = Port{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[25]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2098,7 +2200,7 @@ func (x *Port) String() string {
 func (*Port) ProtoMessage() {}
 
 func (x *Port) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[25]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2111,7 +2213,7 @@ func (x *Port) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Port.ProtoReflect.Descriptor instead.
 func (*Port) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{25}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Port) GetName() string {
@@ -2145,7 +2247,7 @@ type Signature struct {
 
 func (x *Signature) Reset() {
 	*x = Signature{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[26]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2157,7 +2259,7 @@ func (x *Signature) String() string {
 func (*Signature) ProtoMessage() {}
 
 func (x *Signature) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[26]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2170,7 +2272,7 @@ func (x *Signature) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signature.ProtoReflect.Descriptor instead.
 func (*Signature) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{26}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Signature) GetInputs() []*Port {
@@ -2205,7 +2307,7 @@ type BuildRequest struct {
 
 func (x *BuildRequest) Reset() {
 	*x = BuildRequest{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[27]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2217,7 +2319,7 @@ func (x *BuildRequest) String() string {
 func (*BuildRequest) ProtoMessage() {}
 
 func (x *BuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[27]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2230,7 +2332,7 @@ func (x *BuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildRequest.ProtoReflect.Descriptor instead.
 func (*BuildRequest) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{27}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *BuildRequest) GetOptions() []byte {
@@ -2311,7 +2413,7 @@ type Network struct {
 
 func (x *Network) Reset() {
 	*x = Network{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[28]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2323,7 +2425,7 @@ func (x *Network) String() string {
 func (*Network) ProtoMessage() {}
 
 func (x *Network) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[28]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2336,7 +2438,7 @@ func (x *Network) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Network.ProtoReflect.Descriptor instead.
 func (*Network) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{28}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Network) GetName() string {
@@ -2388,7 +2490,7 @@ type Param struct {
 
 func (x *Param) Reset() {
 	*x = Param{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[29]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2400,7 +2502,7 @@ func (x *Param) String() string {
 func (*Param) ProtoMessage() {}
 
 func (x *Param) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[29]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2413,7 +2515,7 @@ func (x *Param) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Param.ProtoReflect.Descriptor instead.
 func (*Param) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{29}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Param) GetName() string {
@@ -2463,7 +2565,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[30]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2475,7 +2577,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[30]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2488,7 +2590,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{30}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Group) GetMatch() string {
@@ -2527,7 +2629,7 @@ type TrainerInput struct {
 
 func (x *TrainerInput) Reset() {
 	*x = TrainerInput{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[31]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2539,7 +2641,7 @@ func (x *TrainerInput) String() string {
 func (*TrainerInput) ProtoMessage() {}
 
 func (x *TrainerInput) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[31]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2552,7 +2654,7 @@ func (x *TrainerInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrainerInput.ProtoReflect.Descriptor instead.
 func (*TrainerInput) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{31}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *TrainerInput) GetName() string {
@@ -2606,7 +2708,7 @@ type Schedule struct {
 
 func (x *Schedule) Reset() {
 	*x = Schedule{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[32]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2618,7 +2720,7 @@ func (x *Schedule) String() string {
 func (*Schedule) ProtoMessage() {}
 
 func (x *Schedule) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[32]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2631,7 +2733,7 @@ func (x *Schedule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schedule.ProtoReflect.Descriptor instead.
 func (*Schedule) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{32}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Schedule) GetKind() string {
@@ -2702,7 +2804,7 @@ type BuildReply struct {
 
 func (x *BuildReply) Reset() {
 	*x = BuildReply{}
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[33]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2714,7 +2816,7 @@ func (x *BuildReply) String() string {
 func (*BuildReply) ProtoMessage() {}
 
 func (x *BuildReply) ProtoReflect() protoreflect.Message {
-	mi := &file_mdmhost_v1_plugin_proto_msgTypes[33]
+	mi := &file_mdmhost_v1_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2727,7 +2829,7 @@ func (x *BuildReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildReply.ProtoReflect.Descriptor instead.
 func (*BuildReply) Descriptor() ([]byte, []int) {
-	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{33}
+	return file_mdmhost_v1_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *BuildReply) GetNetworks() []*Network {
@@ -2856,7 +2958,7 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\x01v\x18\t \x01(\x05R\x01v\x12\x18\n" +
 	"\aruntime\x18\n" +
 	" \x01(\tR\aruntime\x12\x1a\n" +
-	"\bprovider\x18\v \x01(\tR\bprovider\"\xe6\x01\n" +
+	"\bprovider\x18\v \x01(\tR\bprovider\"\xb9\x02\n" +
 	"\fStartRequest\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x18\n" +
 	"\aoptions\x18\x02 \x01(\fR\aoptions\x12<\n" +
@@ -2864,14 +2966,20 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\amask_id\x18\x04 \x01(\x05R\x06maskId\x12\f\n" +
 	"\x01v\x18\x05 \x01(\x05R\x01v\x12 \n" +
 	"\vtemperature\x18\x06 \x01(\x01R\vtemperature\x12#\n" +
-	"\rkeeps_written\x18\a \x01(\bR\fkeepsWritten\"5\n" +
+	"\rkeeps_written\x18\a \x01(\bR\fkeepsWritten\x123\n" +
+	"\tinsertion\x18\b \x01(\v2\x15.mdmhost.v1.InsertionR\tinsertion\x12\x1c\n" +
+	"\texponents\x18\t \x01(\fR\texponents\"=\n" +
+	"\tInsertion\x12\x10\n" +
+	"\x03gap\x18\x01 \x01(\tR\x03gap\x12\x10\n" +
+	"\x03cap\x18\x02 \x01(\x05R\x03cap\x12\f\n" +
+	"\x01a\x18\x03 \x01(\x01R\x01a\"5\n" +
 	"\n" +
 	"StartReply\x12'\n" +
 	"\x05needs\x18\x01 \x01(\v2\x11.mdmhost.v1.NeedsR\x05needs\"\f\n" +
 	"\n" +
 	"EndRequest\"\n" +
 	"\n" +
-	"\bEndReply\"\x8f\a\n" +
+	"\bEndReply\"\xc4\a\n" +
 	"\x04Step\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x14\n" +
 	"\x05index\x18\x02 \x03(\x03R\x05index\x12\x12\n" +
@@ -2911,7 +3019,10 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"frozen_gap\x18! \x01(\fR\tfrozenGap\x12*\n" +
 	"\x06logits\x18\" \x01(\v2\x12.mdmhost.v1.LogitsR\x06logits\x12\x16\n" +
 	"\x06length\x18# \x03(\x05R\x06length\x12\x16\n" +
-	"\x06behind\x18$ \x03(\x05R\x06behind\"g\n" +
+	"\x06behind\x18$ \x03(\x05R\x06behind\x12\x1f\n" +
+	"\vgap_uniform\x18% \x01(\fR\n" +
+	"gapUniform\x12\x12\n" +
+	"\x04room\x18& \x03(\x05R\x04room\"g\n" +
 	"\x06Logits\x12\f\n" +
 	"\x01v\x18\x01 \x01(\x05R\x01v\x12!\n" +
 	"\fshared_bytes\x18\x02 \x01(\x03R\vsharedBytes\x12\x16\n" +
@@ -2942,7 +3053,7 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\tdecisions\x18\x01 \x03(\v2\x14.mdmhost.v1.DecisionR\tdecisions\")\n" +
 	"\rSampleRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\rR\asession\"\r\n" +
-	"\vSampleReply\"\xd1\x01\n" +
+	"\vSampleReply\"\xe5\x01\n" +
 	"\bRowState\x12\x12\n" +
 	"\x04slot\x18\x01 \x01(\x05R\x04slot\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x03R\x05index\x12\x12\n" +
@@ -2952,7 +3063,9 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\x06masked\x18\x06 \x01(\x05R\x06masked\x12\x16\n" +
 	"\x06length\x18\a \x01(\x05R\x06length\x12\x12\n" +
 	"\x04done\x18\b \x01(\bR\x04done\x12\x15\n" +
-	"\x06next_t\x18\t \x01(\x01R\x05nextT\"5\n" +
+	"\x06next_t\x18\t \x01(\x01R\x05nextT\x12\x12\n" +
+	"\x04room\x18\n" +
+	" \x01(\x05R\x04room\"5\n" +
 	"\tRowStates\x12(\n" +
 	"\x04rows\x18\x01 \x03(\v2\x14.mdmhost.v1.RowStateR\x04rows\"\xc9\x01\n" +
 	"\aAdvance\x12\x12\n" +
@@ -3081,7 +3194,7 @@ func file_mdmhost_v1_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_mdmhost_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_mdmhost_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_mdmhost_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_mdmhost_v1_plugin_proto_goTypes = []any{
 	(On)(0),                    // 0: mdmhost.v1.On
 	(Fill)(0),                  // 1: mdmhost.v1.Fill
@@ -3091,35 +3204,36 @@ var file_mdmhost_v1_plugin_proto_goTypes = []any{
 	(*DescribeReply)(nil),      // 5: mdmhost.v1.DescribeReply
 	(*Capabilities)(nil),       // 6: mdmhost.v1.Capabilities
 	(*StartRequest)(nil),       // 7: mdmhost.v1.StartRequest
-	(*StartReply)(nil),         // 8: mdmhost.v1.StartReply
-	(*EndRequest)(nil),         // 9: mdmhost.v1.EndRequest
-	(*EndReply)(nil),           // 10: mdmhost.v1.EndReply
-	(*Step)(nil),               // 11: mdmhost.v1.Step
-	(*Logits)(nil),             // 12: mdmhost.v1.Logits
-	(*PlanRequest)(nil),        // 13: mdmhost.v1.PlanRequest
-	(*Decision)(nil),           // 14: mdmhost.v1.Decision
-	(*PlanReply)(nil),          // 15: mdmhost.v1.PlanReply
-	(*SampleRequest)(nil),      // 16: mdmhost.v1.SampleRequest
-	(*SampleReply)(nil),        // 17: mdmhost.v1.SampleReply
-	(*RowState)(nil),           // 18: mdmhost.v1.RowState
-	(*RowStates)(nil),          // 19: mdmhost.v1.RowStates
-	(*Advance)(nil),            // 20: mdmhost.v1.Advance
-	(*AdmitRequest)(nil),       // 21: mdmhost.v1.AdmitRequest
-	(*AdvanceRequest)(nil),     // 22: mdmhost.v1.AdvanceRequest
-	(*SessionPlanRequest)(nil), // 23: mdmhost.v1.SessionPlanRequest
-	(*ApplyRequest)(nil),       // 24: mdmhost.v1.ApplyRequest
-	(*EmitRequest)(nil),        // 25: mdmhost.v1.EmitRequest
-	(*EmitReply)(nil),          // 26: mdmhost.v1.EmitReply
-	(*Port)(nil),               // 27: mdmhost.v1.Port
-	(*Signature)(nil),          // 28: mdmhost.v1.Signature
-	(*BuildRequest)(nil),       // 29: mdmhost.v1.BuildRequest
-	(*Network)(nil),            // 30: mdmhost.v1.Network
-	(*Param)(nil),              // 31: mdmhost.v1.Param
-	(*Group)(nil),              // 32: mdmhost.v1.Group
-	(*TrainerInput)(nil),       // 33: mdmhost.v1.TrainerInput
-	(*Schedule)(nil),           // 34: mdmhost.v1.Schedule
-	(*BuildReply)(nil),         // 35: mdmhost.v1.BuildReply
-	nil,                        // 36: mdmhost.v1.Decision.MetricsEntry
+	(*Insertion)(nil),          // 8: mdmhost.v1.Insertion
+	(*StartReply)(nil),         // 9: mdmhost.v1.StartReply
+	(*EndRequest)(nil),         // 10: mdmhost.v1.EndRequest
+	(*EndReply)(nil),           // 11: mdmhost.v1.EndReply
+	(*Step)(nil),               // 12: mdmhost.v1.Step
+	(*Logits)(nil),             // 13: mdmhost.v1.Logits
+	(*PlanRequest)(nil),        // 14: mdmhost.v1.PlanRequest
+	(*Decision)(nil),           // 15: mdmhost.v1.Decision
+	(*PlanReply)(nil),          // 16: mdmhost.v1.PlanReply
+	(*SampleRequest)(nil),      // 17: mdmhost.v1.SampleRequest
+	(*SampleReply)(nil),        // 18: mdmhost.v1.SampleReply
+	(*RowState)(nil),           // 19: mdmhost.v1.RowState
+	(*RowStates)(nil),          // 20: mdmhost.v1.RowStates
+	(*Advance)(nil),            // 21: mdmhost.v1.Advance
+	(*AdmitRequest)(nil),       // 22: mdmhost.v1.AdmitRequest
+	(*AdvanceRequest)(nil),     // 23: mdmhost.v1.AdvanceRequest
+	(*SessionPlanRequest)(nil), // 24: mdmhost.v1.SessionPlanRequest
+	(*ApplyRequest)(nil),       // 25: mdmhost.v1.ApplyRequest
+	(*EmitRequest)(nil),        // 26: mdmhost.v1.EmitRequest
+	(*EmitReply)(nil),          // 27: mdmhost.v1.EmitReply
+	(*Port)(nil),               // 28: mdmhost.v1.Port
+	(*Signature)(nil),          // 29: mdmhost.v1.Signature
+	(*BuildRequest)(nil),       // 30: mdmhost.v1.BuildRequest
+	(*Network)(nil),            // 31: mdmhost.v1.Network
+	(*Param)(nil),              // 32: mdmhost.v1.Param
+	(*Group)(nil),              // 33: mdmhost.v1.Group
+	(*TrainerInput)(nil),       // 34: mdmhost.v1.TrainerInput
+	(*Schedule)(nil),           // 35: mdmhost.v1.Schedule
+	(*BuildReply)(nil),         // 36: mdmhost.v1.BuildReply
+	nil,                        // 37: mdmhost.v1.Decision.MetricsEntry
 }
 var file_mdmhost_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: mdmhost.v1.Needs.logp_proposal:type_name -> mdmhost.v1.On
@@ -3128,63 +3242,64 @@ var file_mdmhost_v1_plugin_proto_depIdxs = []int32{
 	3,  // 3: mdmhost.v1.DescribeReply.needs:type_name -> mdmhost.v1.Needs
 	3,  // 4: mdmhost.v1.Capabilities.serves:type_name -> mdmhost.v1.Needs
 	6,  // 5: mdmhost.v1.StartRequest.capabilities:type_name -> mdmhost.v1.Capabilities
-	3,  // 6: mdmhost.v1.StartReply.needs:type_name -> mdmhost.v1.Needs
-	12, // 7: mdmhost.v1.Step.logits:type_name -> mdmhost.v1.Logits
-	11, // 8: mdmhost.v1.PlanRequest.step:type_name -> mdmhost.v1.Step
-	1,  // 9: mdmhost.v1.Decision.fill:type_name -> mdmhost.v1.Fill
-	36, // 10: mdmhost.v1.Decision.metrics:type_name -> mdmhost.v1.Decision.MetricsEntry
-	14, // 11: mdmhost.v1.PlanReply.decisions:type_name -> mdmhost.v1.Decision
-	18, // 12: mdmhost.v1.RowStates.rows:type_name -> mdmhost.v1.RowState
-	20, // 13: mdmhost.v1.AdvanceRequest.rows:type_name -> mdmhost.v1.Advance
-	14, // 14: mdmhost.v1.ApplyRequest.decisions:type_name -> mdmhost.v1.Decision
-	27, // 15: mdmhost.v1.Signature.inputs:type_name -> mdmhost.v1.Port
-	27, // 16: mdmhost.v1.Signature.outputs:type_name -> mdmhost.v1.Port
-	28, // 17: mdmhost.v1.BuildRequest.denoiser:type_name -> mdmhost.v1.Signature
-	28, // 18: mdmhost.v1.Network.signature:type_name -> mdmhost.v1.Signature
-	30, // 19: mdmhost.v1.BuildReply.networks:type_name -> mdmhost.v1.Network
-	31, // 20: mdmhost.v1.BuildReply.params:type_name -> mdmhost.v1.Param
-	32, // 21: mdmhost.v1.BuildReply.groups:type_name -> mdmhost.v1.Group
-	33, // 22: mdmhost.v1.BuildReply.inputs:type_name -> mdmhost.v1.TrainerInput
-	34, // 23: mdmhost.v1.BuildReply.schedule:type_name -> mdmhost.v1.Schedule
-	4,  // 24: mdmhost.v1.Planner.Describe:input_type -> mdmhost.v1.DescribeRequest
-	7,  // 25: mdmhost.v1.Planner.Start:input_type -> mdmhost.v1.StartRequest
-	13, // 26: mdmhost.v1.Planner.Plan:input_type -> mdmhost.v1.PlanRequest
-	9,  // 27: mdmhost.v1.Planner.End:input_type -> mdmhost.v1.EndRequest
-	4,  // 28: mdmhost.v1.Sampler.Describe:input_type -> mdmhost.v1.DescribeRequest
-	7,  // 29: mdmhost.v1.Sampler.Start:input_type -> mdmhost.v1.StartRequest
-	16, // 30: mdmhost.v1.Sampler.Sample:input_type -> mdmhost.v1.SampleRequest
-	9,  // 31: mdmhost.v1.Sampler.End:input_type -> mdmhost.v1.EndRequest
-	4,  // 32: mdmhost.v1.Trainer.Describe:input_type -> mdmhost.v1.DescribeRequest
-	29, // 33: mdmhost.v1.Trainer.Build:input_type -> mdmhost.v1.BuildRequest
-	9,  // 34: mdmhost.v1.Trainer.End:input_type -> mdmhost.v1.EndRequest
-	21, // 35: mdmhost.v1.Session.Admit:input_type -> mdmhost.v1.AdmitRequest
-	22, // 36: mdmhost.v1.Session.Advance:input_type -> mdmhost.v1.AdvanceRequest
-	22, // 37: mdmhost.v1.Session.Denoise:input_type -> mdmhost.v1.AdvanceRequest
-	23, // 38: mdmhost.v1.Session.Plan:input_type -> mdmhost.v1.SessionPlanRequest
-	24, // 39: mdmhost.v1.Session.Apply:input_type -> mdmhost.v1.ApplyRequest
-	25, // 40: mdmhost.v1.Session.Emit:input_type -> mdmhost.v1.EmitRequest
-	5,  // 41: mdmhost.v1.Planner.Describe:output_type -> mdmhost.v1.DescribeReply
-	8,  // 42: mdmhost.v1.Planner.Start:output_type -> mdmhost.v1.StartReply
-	15, // 43: mdmhost.v1.Planner.Plan:output_type -> mdmhost.v1.PlanReply
-	10, // 44: mdmhost.v1.Planner.End:output_type -> mdmhost.v1.EndReply
-	5,  // 45: mdmhost.v1.Sampler.Describe:output_type -> mdmhost.v1.DescribeReply
-	8,  // 46: mdmhost.v1.Sampler.Start:output_type -> mdmhost.v1.StartReply
-	17, // 47: mdmhost.v1.Sampler.Sample:output_type -> mdmhost.v1.SampleReply
-	10, // 48: mdmhost.v1.Sampler.End:output_type -> mdmhost.v1.EndReply
-	5,  // 49: mdmhost.v1.Trainer.Describe:output_type -> mdmhost.v1.DescribeReply
-	35, // 50: mdmhost.v1.Trainer.Build:output_type -> mdmhost.v1.BuildReply
-	10, // 51: mdmhost.v1.Trainer.End:output_type -> mdmhost.v1.EndReply
-	19, // 52: mdmhost.v1.Session.Admit:output_type -> mdmhost.v1.RowStates
-	19, // 53: mdmhost.v1.Session.Advance:output_type -> mdmhost.v1.RowStates
-	11, // 54: mdmhost.v1.Session.Denoise:output_type -> mdmhost.v1.Step
-	15, // 55: mdmhost.v1.Session.Plan:output_type -> mdmhost.v1.PlanReply
-	19, // 56: mdmhost.v1.Session.Apply:output_type -> mdmhost.v1.RowStates
-	26, // 57: mdmhost.v1.Session.Emit:output_type -> mdmhost.v1.EmitReply
-	41, // [41:58] is the sub-list for method output_type
-	24, // [24:41] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	8,  // 6: mdmhost.v1.StartRequest.insertion:type_name -> mdmhost.v1.Insertion
+	3,  // 7: mdmhost.v1.StartReply.needs:type_name -> mdmhost.v1.Needs
+	13, // 8: mdmhost.v1.Step.logits:type_name -> mdmhost.v1.Logits
+	12, // 9: mdmhost.v1.PlanRequest.step:type_name -> mdmhost.v1.Step
+	1,  // 10: mdmhost.v1.Decision.fill:type_name -> mdmhost.v1.Fill
+	37, // 11: mdmhost.v1.Decision.metrics:type_name -> mdmhost.v1.Decision.MetricsEntry
+	15, // 12: mdmhost.v1.PlanReply.decisions:type_name -> mdmhost.v1.Decision
+	19, // 13: mdmhost.v1.RowStates.rows:type_name -> mdmhost.v1.RowState
+	21, // 14: mdmhost.v1.AdvanceRequest.rows:type_name -> mdmhost.v1.Advance
+	15, // 15: mdmhost.v1.ApplyRequest.decisions:type_name -> mdmhost.v1.Decision
+	28, // 16: mdmhost.v1.Signature.inputs:type_name -> mdmhost.v1.Port
+	28, // 17: mdmhost.v1.Signature.outputs:type_name -> mdmhost.v1.Port
+	29, // 18: mdmhost.v1.BuildRequest.denoiser:type_name -> mdmhost.v1.Signature
+	29, // 19: mdmhost.v1.Network.signature:type_name -> mdmhost.v1.Signature
+	31, // 20: mdmhost.v1.BuildReply.networks:type_name -> mdmhost.v1.Network
+	32, // 21: mdmhost.v1.BuildReply.params:type_name -> mdmhost.v1.Param
+	33, // 22: mdmhost.v1.BuildReply.groups:type_name -> mdmhost.v1.Group
+	34, // 23: mdmhost.v1.BuildReply.inputs:type_name -> mdmhost.v1.TrainerInput
+	35, // 24: mdmhost.v1.BuildReply.schedule:type_name -> mdmhost.v1.Schedule
+	4,  // 25: mdmhost.v1.Planner.Describe:input_type -> mdmhost.v1.DescribeRequest
+	7,  // 26: mdmhost.v1.Planner.Start:input_type -> mdmhost.v1.StartRequest
+	14, // 27: mdmhost.v1.Planner.Plan:input_type -> mdmhost.v1.PlanRequest
+	10, // 28: mdmhost.v1.Planner.End:input_type -> mdmhost.v1.EndRequest
+	4,  // 29: mdmhost.v1.Sampler.Describe:input_type -> mdmhost.v1.DescribeRequest
+	7,  // 30: mdmhost.v1.Sampler.Start:input_type -> mdmhost.v1.StartRequest
+	17, // 31: mdmhost.v1.Sampler.Sample:input_type -> mdmhost.v1.SampleRequest
+	10, // 32: mdmhost.v1.Sampler.End:input_type -> mdmhost.v1.EndRequest
+	4,  // 33: mdmhost.v1.Trainer.Describe:input_type -> mdmhost.v1.DescribeRequest
+	30, // 34: mdmhost.v1.Trainer.Build:input_type -> mdmhost.v1.BuildRequest
+	10, // 35: mdmhost.v1.Trainer.End:input_type -> mdmhost.v1.EndRequest
+	22, // 36: mdmhost.v1.Session.Admit:input_type -> mdmhost.v1.AdmitRequest
+	23, // 37: mdmhost.v1.Session.Advance:input_type -> mdmhost.v1.AdvanceRequest
+	23, // 38: mdmhost.v1.Session.Denoise:input_type -> mdmhost.v1.AdvanceRequest
+	24, // 39: mdmhost.v1.Session.Plan:input_type -> mdmhost.v1.SessionPlanRequest
+	25, // 40: mdmhost.v1.Session.Apply:input_type -> mdmhost.v1.ApplyRequest
+	26, // 41: mdmhost.v1.Session.Emit:input_type -> mdmhost.v1.EmitRequest
+	5,  // 42: mdmhost.v1.Planner.Describe:output_type -> mdmhost.v1.DescribeReply
+	9,  // 43: mdmhost.v1.Planner.Start:output_type -> mdmhost.v1.StartReply
+	16, // 44: mdmhost.v1.Planner.Plan:output_type -> mdmhost.v1.PlanReply
+	11, // 45: mdmhost.v1.Planner.End:output_type -> mdmhost.v1.EndReply
+	5,  // 46: mdmhost.v1.Sampler.Describe:output_type -> mdmhost.v1.DescribeReply
+	9,  // 47: mdmhost.v1.Sampler.Start:output_type -> mdmhost.v1.StartReply
+	18, // 48: mdmhost.v1.Sampler.Sample:output_type -> mdmhost.v1.SampleReply
+	11, // 49: mdmhost.v1.Sampler.End:output_type -> mdmhost.v1.EndReply
+	5,  // 50: mdmhost.v1.Trainer.Describe:output_type -> mdmhost.v1.DescribeReply
+	36, // 51: mdmhost.v1.Trainer.Build:output_type -> mdmhost.v1.BuildReply
+	11, // 52: mdmhost.v1.Trainer.End:output_type -> mdmhost.v1.EndReply
+	20, // 53: mdmhost.v1.Session.Admit:output_type -> mdmhost.v1.RowStates
+	20, // 54: mdmhost.v1.Session.Advance:output_type -> mdmhost.v1.RowStates
+	12, // 55: mdmhost.v1.Session.Denoise:output_type -> mdmhost.v1.Step
+	16, // 56: mdmhost.v1.Session.Plan:output_type -> mdmhost.v1.PlanReply
+	20, // 57: mdmhost.v1.Session.Apply:output_type -> mdmhost.v1.RowStates
+	27, // 58: mdmhost.v1.Session.Emit:output_type -> mdmhost.v1.EmitReply
+	42, // [42:59] is the sub-list for method output_type
+	25, // [25:42] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_mdmhost_v1_plugin_proto_init() }
@@ -3198,7 +3313,7 @@ func file_mdmhost_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mdmhost_v1_plugin_proto_rawDesc), len(file_mdmhost_v1_plugin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   35,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   4,
 		},
