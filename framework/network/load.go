@@ -63,7 +63,7 @@ func load(name string, read func(file string) ([]byte, error)) (Config, Values, 
 	return c, values, nil
 }
 
-// fromTensors copies the parameters out of a file.
+// fromTensors copies the parameters out of a file; what [Extra] reads is left out.
 func fromTensors(c Config, tensors []safetensors.Tensor) (Values, error) {
 	have := map[string]safetensors.Tensor{}
 	for _, t := range tensors {
@@ -90,7 +90,7 @@ func fromTensors(c Config, tensors []safetensors.Tensor) (Values, error) {
 		out[p.Name] = slices.Clone(values)
 	}
 	for _, t := range tensors {
-		if _, left := have[t.Name]; left {
+		if _, left := have[t.Name]; left && !isExtra(t.Name) {
 			problems = append(problems, fmt.Errorf("tensor %q is unexpected: config.json describes no such parameter", t.Name))
 		}
 	}

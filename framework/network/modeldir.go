@@ -33,6 +33,10 @@ type ModelDir struct {
 	Export     ExportOptions     // of onnx/model.onnx
 	DType      safetensors.DType // of model.safetensors: F32 (the default), F16 or BF16
 	Files      map[string][]byte // further ones by path, such as LICENSE or prompts.jsonl
+
+	// Extra are further tensors of model.safetensors, written as they are; [Extra] reads them back. Their names begin with
+	// [OrderPrefix] or [SchedulePrefix].
+	Extra []safetensors.Tensor
 }
 
 // WriteModelDir writes a model directory that samples (package model opens it) and can be trained on ([Load] reads it).
@@ -64,6 +68,11 @@ func (m ModelDir) files() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkExtra(m.Extra); err != nil {
+		return nil, err
+	}
+	tensors = append(tensors, m.Extra...)
+	safetensors.Sort(tensors)
 	var parameters bytes.Buffer
 	if err := safetensors.Encode(&parameters, tensors, map[string]string{"format": "pt"}); err != nil {
 		return nil, err

@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/model"
@@ -73,6 +75,35 @@ func TestModelDir(t *testing.T) {
 				t.Error(leftovers, err)
 			}
 		})
+	}
+}
+
+// TestExtraTensors writes tensors beside the network's own and reads both back.
+func TestExtraTensors(t *testing.T) {
+	d := textModel(t, network.Config{})
+	speeds := safetensors.Of("schedule.exponents", []int64{3}, []float32{1, 2.5, 0.25})
+	order := safetensors.Of("order.head.weight", []int64{1, 2}, []float32{3, 4})
+	d.Extra = []safetensors.Tensor{speeds, order}
+	dir := filepath.Join(t.TempDir(), "mine")
+	if err := network.WriteModelDir(dir, d); err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for prefix, want := range map[string][]safetensors.Tensor{network.SchedulePrefix: {speeds}, "order.": {order}, "order.other": nil, "layers.": nil} {
+		got, err := network.Extra(m, prefix)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+			t.Error(prefix, diff, err)
+		}
+	}
+	if _, values, err := network.From(m); err != nil || cmp.Diff(d.Values, values) != "" {
+		t.Error("the network's own parameters are others", err)
+	}
+	d.Extra[0].Name = "exponents"
+	if err := network.WriteModelDir(dir, d); err == nil || !strings.Contains(err.Error(), `tensor "exponents": is beside the network's parameters; expected a name that begins with "order." or "schedule."`) {
+		t.Error(err)
 	}
 }
 

@@ -56,7 +56,6 @@ func (v Values) tensors(c Config, d safetensors.DType) ([]safetensors.Tensor, er
 		}
 		out = append(out, t)
 	}
-	safetensors.Sort(out)
 	return out, nil
 }
 
