@@ -12,15 +12,13 @@ import (
 // Signature is what the network takes and gives: input_ids [B, L], attention_mask [B, L] (1 = real; left out: all real),
 // position_ids [B, L] (left out: 0, 1, ...; not for positions "none"), attention_bias [B, 1, L, L] (added to the scores of
 // every head, from which softmax makes the attention that a position pays to the others; left out: none), for time "adaln" timesteps [B] in [0, 1] and, with
-// masked_input, masked [B, L] (1 where the token stands for a mask), to logits [B, L, V], or for head "keep" to keep [B, L].
+// masked_input, masked [B, L] (1 where the token stands for a mask), to logits [B, L, V], with gaps to insertion_rate [B, L+1], too,
+// and with unmask_rate to unmask_rate [B, L]; for head "keep" to keep [B, L], for head "order" to order [B, L, 2].
 func Signature(c Config) graph.Signature {
 	ids := graph.Dims("B", "L")
 	s := graph.Signature{
 		Inputs:  []graph.Port{{Name: "input_ids", Type: graph.Int64, Shape: ids}, {Name: "attention_mask", Type: graph.Int64, Shape: ids}},
-		Outputs: []graph.Port{{Name: "logits", Type: graph.Float32, Shape: graph.Dims("B", "L", c.VocabSize)}},
-	}
-	if c.Judges() {
-		s.Outputs = []graph.Port{{Name: c.output(), Type: graph.Float32, Shape: ids}}
+		Outputs: c.outputs(),
 	}
 	if c.placed() {
 		s.Inputs = append(s.Inputs, graph.Port{Name: "position_ids", Type: graph.Int64, Shape: ids})
@@ -50,7 +48,7 @@ func Build(b *graph.Builder, c Config, params, inputs map[string]graph.Value) ma
 	for i := range c.Layers {
 		x = n.layer(fmt.Sprintf("layers.%d", i), x)
 	}
-	return map[string]graph.Value{c.output(): n.head(x)}
+	return n.heads(x)
 }
 
 // builder is one network on its way into a graph.
@@ -60,6 +58,7 @@ type builder struct {
 	params map[string]graph.Value
 
 	ids, positions, time, masked graph.Value
+	mask                         graph.Value // attention_mask, or none
 	sizes                        graph.Value // [2] B and L
 	bias                         graph.Value // [B, 1, 1, L] 0 for real positions, very negative for padding, or with attention_bias [B, 1, L, L]; or none
 	biased                       bool        // attention_bias is given
@@ -109,9 +108,9 @@ func (n *builder) take(inputs map[string]graph.Value) bool {
 		return fail("network: rows have %d positions; expected at most max_position_embeddings %d", length.Size, n.c.MaxPositions)
 	}
 	n.sizes = n.Shape(n.ids)
-	if mask := inputs["attention_mask"]; mask.Given() {
+	if n.mask = inputs["attention_mask"]; n.mask.Given() {
 		// -30000 outweighs any score, leaves nothing of it after exp, and is within float16's range.
-		bias := n.Mul(n.Sub(n.Cast(mask, graph.Float32), n.Float(1)), n.Float(3e4))
+		bias := n.Mul(n.Sub(n.Cast(n.mask, graph.Float32), n.Float(1)), n.Float(3e4))
 		n.bias = n.Unsqueeze(bias, 1, 2)
 	}
 	if bias := inputs["attention_bias"]; bias.Given() {
@@ -175,22 +174,4 @@ func (n *builder) rows(x graph.Value, shape ...int64) graph.Value {
 func (n *builder) flat(x graph.Value) graph.Value {
 	t := n.ids.Dim(0).Times(n.ids.Dim(1))
 	return n.Reshape(x, t, graph.Known(int64(n.c.HiddenSize)))
-}
-
-// head turns the stream [T, d] into logits [B, L, V], or into keep [B, L].
-func (n *builder) head(x graph.Value) graph.Value {
-	defer n.Scope("head")()
-	x = n.norm("norm", x)
-	if n.c.Timed() {
-		m := n.modulation("norm.modulation", 2)
-		x = n.modulate(x, m[0], m[1])
-	}
-	if n.c.Judges() {
-		return n.rows(n.linear("head", x))
-	}
-	weight := n.parameter("head.weight")
-	if n.c.Tied {
-		weight = n.parameter("embeddings.tokens")
-	}
-	return n.rows(n.Gemm(x, weight, graph.Value{}, false, true), int64(n.c.VocabSize))
 }

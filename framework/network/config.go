@@ -66,7 +66,7 @@ type Config struct {
 	Time     string `json:"time" yaml:"time"`                                                   // "none" or "adaln"
 	TimeSize int    `json:"time_embedding_size,omitempty" yaml:"time_embedding_size,omitempty"` // 64, even
 
-	Head        string `json:"head,omitempty" yaml:"head,omitempty"`                 // "": logits of tokens; "keep": one number a position
+	Head        string `json:"head,omitempty" yaml:"head,omitempty"`                 // "": logits of tokens; "keep": one number a position; "order": two
 	MaskedInput bool   `json:"masked_input,omitempty" yaml:"masked_input,omitempty"` // takes masked [B, L], 1 where the token stands for a mask
 	Gaps        string `json:"gaps,omitempty" yaml:"gaps,omitempty"`                 // "eos": an insertion model, which rates gaps beside its logits; "": a masked one
 	UnmaskRate  bool   `json:"unmask_rate,omitempty" yaml:"unmask_rate,omitempty"`   // with gaps: it gives unmask_rate [B, L], too
@@ -142,14 +142,6 @@ func (c Config) placed() bool { return c.Positions != NoPositions }
 
 // Judges tells whether the network rates the tokens that it is given, instead of proposing others.
 func (c Config) Judges() bool { return c.Head == HeadKeep }
-
-// output is the name of what the network gives.
-func (c Config) output() string {
-	if c.Judges() {
-		return "keep"
-	}
-	return "logits"
-}
 
 // tabled tells whether positions are a sum of tables.
 func (c Config) tabled() bool { return c.Positions == Grid || c.Positions == Sudoku }

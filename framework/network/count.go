@@ -18,8 +18,14 @@ func FLOPs(c Config, length int) int64 {
 		matrices = 3
 	}
 	head := int64(c.VocabSize)
-	if c.Judges() {
+	switch c.Head {
+	case HeadKeep:
 		head = 1
+	case HeadOrder:
+		head = 0
+	}
+	for _, s := range c.scores() {
+		head += d + s.n
 	}
 	weights := int64(c.Layers)*(4*d*d+matrices*d*int64(c.Intermediate)) + d*head
 	total := l * (2*weights + int64(c.Layers)*4*l*d)

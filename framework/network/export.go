@@ -26,8 +26,8 @@ type ExportOptions struct {
 	Bias bool
 }
 
-// Export makes the model that samples: input_ids, attention_mask and what else [Signature] has but position_ids and attention_bias to logits, or
-// keep, with any B and L. Weights are initializers under the names of [Params]; where they are float16 a Cast follows, which ONNX Runtime does
+// Export makes the model that samples: input_ids, attention_mask and what else [Signature] has but position_ids and attention_bias to what
+// Signature gives, with any B and L. Weights are initializers under the names of [Params]; where they are float16 a Cast follows, which ONNX Runtime does
 // once, when it loads the model. Errors name what is missing, unexpected, misshapen or beyond float16.
 func Export(c Config, values Values, o ExportOptions) (*graph.Model, error) {
 	if err := values.check(c); err != nil {
@@ -60,7 +60,11 @@ func Export(c Config, values Values, o ExportOptions) (*graph.Model, error) {
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
-	return b.Model(graph.Output{Name: c.output(), Value: out[c.output()]})
+	var outputs []graph.Output
+	for _, p := range c.outputs() {
+		outputs = append(outputs, graph.Output{Name: p.Name, Value: out[p.Name]})
+	}
+	return b.Model(outputs...)
 }
 
 // stored is a parameter as the file holds it.

@@ -104,7 +104,7 @@ func TestJudgeDir(t *testing.T) {
 func TestJudgeRefusals(t *testing.T) {
 	for want, c := range map[string]network.Config{
 		`head: is "yes", expected keep`: {Head: "yes"},
-		"tie_word_embeddings: is true, and head keep gives one number a position; set it to false": {Head: network.HeadKeep, Tied: true},
+		"tie_word_embeddings: is true, and head keep gives no logits of tokens; set it to false": {Head: network.HeadKeep, Tied: true},
 	} {
 		c.VocabSize, c.HiddenSize, c.Layers, c.Heads, c.MaxPositions = 29, 32, 2, 4, 24
 		if err := c.Filled().Validate(); err == nil || !strings.Contains(err.Error(), want) {

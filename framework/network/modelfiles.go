@@ -84,8 +84,11 @@ func (m ModelDir) config() (any, error) {
 		return &id
 	}
 	architecture := "MdmTransformerForMaskedLM"
-	if c.Judges() {
+	switch {
+	case c.Judges():
 		architecture = "MdmTransformerForPlanning"
+	case c.Rates():
+		architecture = "MdmTransformerForInsertion"
 	}
 	return configFile{[]string{architecture}, c, dtypeNames[m.DType], id(s.Mask), id(s.Pad), id(s.BOS), id(s.EOS)}, nil
 }
@@ -96,14 +99,23 @@ func (m ModelDir) manifest(digests map[string]string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.Config.Rates() {
+		empty := 0
+		out.Family, out.Gap, out.Schedule, out.Time.NoiseAt = "insertion", m.Config.Gaps, model.Schedule{Kind: "kumaraswamy", A: 1}, &empty
+	}
 	if m.Manifest != nil {
 		copied := *m.Manifest
 		fill(&copied.Family, out.Family)
 		fill(&copied.Gap, out.Gap)
-		fill(&copied.Schedule.Kind, out.Schedule.Kind)
+		if copied.Schedule.Kind == "" {
+			copied.Schedule = out.Schedule
+		}
 		fill(&copied.Length.Policy, out.Length.Policy)
 		if copied.Time.NoiseAt == nil {
 			copied.Time.NoiseAt = out.Time.NoiseAt
+		}
+		if copied.Family == "insertion" != m.Config.Rates() || m.Config.Rates() && copied.Gap != m.Config.Gaps {
+			return nil, fmt.Errorf("%s: family is %q and gap %q, and gaps in %s is %q; expected one of both", manifestName, copied.Family, copied.Gap, configName, m.Config.Gaps)
 		}
 		out = &copied
 	}

@@ -76,7 +76,7 @@ func Params(c Config) []Param {
 	if c.Timed() {
 		l.modulation("norm.modulation", 2)
 	}
-	if !c.Tied {
+	if !c.Tied && c.Head != HeadOrder {
 		head := Init{Truncated, l.std(d)}
 		if c.HeadInit == "zeros" {
 			head = Init{Kind: Zeros}
@@ -89,6 +89,7 @@ func Params(c Config) []Param {
 	if c.Judges() {
 		l.add("head.bias", false, Init{Kind: Zeros}, 1)
 	}
+	l.scores()
 	return l.params
 }
 

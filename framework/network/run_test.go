@@ -101,8 +101,14 @@ func logits(t testing.TB, c network.Config, values network.Values, r rows) []flo
 // run computes the model's logits.
 func run(t testing.TB, m *graph.Model, r rows, ints map[string][]int64, floats map[string][]float32) []float32 {
 	t.Helper()
+	return runAll(t, m, r, ints, floats, "logits")["logits"]
+}
+
+// runAll computes outputs of the model.
+func runAll(t testing.TB, m *graph.Model, r rows, ints map[string][]int64, floats map[string][]float32, outputs ...string) map[string][]float32 {
+	t.Helper()
 	p, err := device(t).NewProgram(t.Context(), onnx.Model{Name: "test", Data: m.Encode()},
-		onnx.ProgramOptions{Outputs: []string{"logits"}, Dims: map[string]int64{"B": int64(r.b), "L": int64(r.l)}})
+		onnx.ProgramOptions{Outputs: outputs, Dims: map[string]int64{"B": int64(r.b), "L": int64(r.l)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,11 +135,15 @@ func run(t testing.TB, m *graph.Model, r rows, ints map[string][]int64, floats m
 	if err := p.Run(t.Context(), feed); err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.Output("logits")
-	if err != nil {
-		t.Fatal(err)
+	out := map[string][]float32{}
+	for _, name := range outputs {
+		values, err := p.Output(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = append([]float32{}, values...)
 	}
-	return append([]float32{}, out...)
+	return out
 }
 
 // near compares logits element by element; NaN is near nothing.

@@ -71,11 +71,12 @@ func (c Config) Validate() error {
 	choice("positions", c.Positions, RoPE, Learned, Grid, Sudoku, NoPositions)
 	choice("time", c.Time, NoTime, AdaLN)
 	if c.Head != HeadTokens {
-		choice("head", c.Head, HeadKeep)
+		choice("head", c.Head, HeadKeep, HeadOrder)
 	}
-	if c.Judges() && c.Tied {
-		report("tie_word_embeddings", "is true, and head %s gives one number a position; set it to false", c.Head)
+	if c.Head != HeadTokens && c.Tied {
+		report("tie_word_embeddings", "is true, and head %s gives no logits of tokens; set it to false", c.Head)
 	}
+	c.validateGaps(&problems)
 	if c.Positions == RoPE && !(c.RopeBase > 1 && c.RopeBase < math.Inf(1)) {
 		report("rope_base", "is %g, expected a number above 1", c.RopeBase)
 	}
@@ -98,6 +99,20 @@ func (c Config) Validate() error {
 		return nil
 	}
 	return problems
+}
+
+func (c Config) validateGaps(problems *Problems) {
+	report := problems.report
+	switch {
+	case c.Gaps != NoGaps && c.Gaps != GapsEOS:
+		report("gaps", "is %q, expected %s, or none for a masked model", c.Gaps, GapsEOS)
+	case c.Rates() && c.Head != HeadTokens:
+		report("gaps", "is %q, and head %s rates none; leave it out", c.Gaps, c.Head)
+	case c.Rates() && c.tabled():
+		report("positions", "is %q, and the tokens of rows that grow have no cells of their own; choose %s, %s or %s", c.Positions, RoPE, Learned, NoPositions)
+	case c.UnmaskRate && !c.Rates():
+		report("unmask_rate", "is true, and only insertion models rate unmasking; set gaps to %s, or leave it out", GapsEOS)
+	}
 }
 
 func (c Config) validatePositions(problems *Problems) {

@@ -5,6 +5,8 @@
     forward = build(config, params)
     logits = forward(input_ids, attention_mask=None, timesteps=None, position_ids=None, attention_bias=None)   # [B, L, V]
 
+With gaps or head "order" forward gives a dictionary of all outputs instead.
+
 The tensors of params are used as they are: with requires_grad they train. shapes(config) lists them.
 """
 import math
@@ -52,9 +54,19 @@ def shapes(c):
     norm("norm")
     if timed:
         linear("norm.modulation", 2 * d, n, True)
-    if not c["tie_word_embeddings"]:
+    if not c["tie_word_embeddings"] and c.get("head") != "order":
         out["head.weight"] = (v, d)
+    for name, n in scores(c):
+        linear(name + ".up", d, d, True)
+        linear(name + ".down", n, d, True)
     return out
+
+
+def scores(c):
+    """The heads beside the logits, and how many numbers each gives for a position."""
+    if c.get("head") == "order":
+        return [("order", 2)]
+    return [("insertion", 1)] * (c.get("gaps") == "eos") + [("unmask", 1)] * c.get("unmask_rate", False)
 
 
 def build(config, params):
@@ -132,6 +144,23 @@ def build(config, params):
         if timed:
             shift, scale = modulation("norm.modulation", 2)
             x = x * (1 + scale) + shift
-        return F.linear(x, W["embeddings.tokens" if c["tie_word_embeddings"] else "head.weight"])
+        def score(name):
+            return linear(name + ".down", F.gelu(linear(name + ".up", x)))
+
+        def rate(name):  # [B, L]
+            return (16 * torch.tanh(score(name)[..., 0] / 16)).exp()
+
+        if c.get("head") == "order":
+            return {"order": score("order")}
+        logits = F.linear(x, W["embeddings.tokens" if c["tie_word_embeddings"] else "head.weight"])
+        if c.get("gaps") != "eos":
+            return logits
+        left = rate("insertion")  # of the gaps before each position
+        if attention_mask is not None:
+            left = left * attention_mask
+        out = {"logits": logits, "insertion_rate": F.pad(left, (0, 1))}
+        if c.get("unmask_rate"):
+            out["unmask_rate"] = rate("unmask")
+        return out
 
     return forward
