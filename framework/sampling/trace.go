@@ -7,13 +7,17 @@ import (
 	"strconv"
 )
 
-// TraceVersion is the version of the trace format; readers refuse newer ones. Fields and events may be added without a
-// new version: readers leave out what they do not know.
-const TraceVersion = 1
+// The versions of the trace format; readers refuse newer ones. Fields and events may be added without a new version: readers
+// leave out what they do not know. Rows that grow are beyond that: who does not know of insertions would replay them wrongly, so
+// that traces of insertion models, and only those, are of their own version. They say how rows grow and which token is the mask.
+const (
+	TraceVersion        = 1 // rows keep their length
+	TraceGrowingVersion = 2 // rows grow
+)
 
 // TraceHeader is the first line of a trace. Traces of early hosts end after Options.
 type TraceHeader struct {
-	Trace   int    `json:"trace"` // TraceVersion
+	Trace   int    `json:"trace"` // TraceVersion or TraceGrowingVersion
 	Seed    uint64 `json:"seed"`
 	Model   string `json:"model"`
 	Sampler string `json:"sampler"`
@@ -27,6 +31,15 @@ type TraceHeader struct {
 	Grid           *TraceGrid `json:"grid,omitempty"`
 	LogpOn         string     `json:"logp_on,omitempty"`    // "model", "tempered" or "sampling": the distribution of logp
 	EntropyOn      string     `json:"entropy_on,omitempty"` // and of the entropies
+
+	Growth *TraceGrowth `json:"growth,omitempty"` // of insertion models
+}
+
+// TraceGrowth says how rows grow, as [Growth] does.
+type TraceGrowth struct {
+	Gap string  `json:"gap"` // GapTail or GapEOS
+	Cap int     `json:"cap"` // most positions of a row, special tokens included
+	A   float64 `json:"a"`   // of the clock U(t) = -log(1 - t^a)
 }
 
 // TraceGrid says that the positions of a row are the cells of a rectangle, row by row.
@@ -45,7 +58,8 @@ const (
 	TraceLeftOut = "left_out" // the last line of a trace that reached its size: so many rows are not in it
 )
 
-// TraceEvent is one further line.
+// TraceEvent is one further line. A step writes and masks first, then positions leave, then masks come: the positions of opened,
+// remasked, guess and deleted are those of the row before the step, the gaps of inserted those of the row without the deleted.
 type TraceEvent struct {
 	Event    string             `json:"event"`
 	Row      int64              `json:"row"`
@@ -55,6 +69,9 @@ type TraceEvent struct {
 	Free     []int32            `json:"free,omitempty"`     // row: positions that hold a token and may be revised
 	Opened   [][2]int32         `json:"opened,omitempty"`   // [position, token]; a position that held a token is overwritten
 	Remasked []int32            `json:"remasked,omitempty"` // positions
+	Deleted  []int32            `json:"deleted,omitempty"`  // positions that left the row; nothing else is said of them in their step
+	Inserted [][2]int32         `json:"inserted,omitempty"` // [gap, masks]; gap g lies before position g, the last behind the last
+	Capped   int                `json:"capped,omitempty"`   // end: steps whose insertions the cap on the row's length refused
 	Metrics  map[string]float64 `json:"metrics,omitempty"`
 	Finish   Finish             `json:"finish,omitempty"`
 	Error    string             `json:"error,omitempty"`

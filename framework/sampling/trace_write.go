@@ -28,6 +28,7 @@ type Trace struct {
 	err     error
 	rows    map[int64]*traced // on their way
 	spelt   map[int32]bool
+	most    int // positions of a row that grows; 0: rows keep their length
 	cells   int // left of guessCells
 	leftOut int
 }
@@ -55,7 +56,9 @@ func NewTrace(w io.Writer, h TraceHeader) *Trace {
 	b := bufio.NewWriter(w)
 	out := &counter64{w: b}
 	t := &Trace{w: b, out: out, enc: json.NewEncoder(out), rows: map[int64]*traced{}, spelt: map[int32]bool{}, cells: guessCells}
-	h.Trace = TraceVersion
+	if h.Trace = TraceVersion; h.Growth != nil {
+		h.Trace, t.most = TraceGrowingVersion, h.Growth.Cap
+	}
 	t.put(h)
 	t.sync()
 	return t
@@ -104,7 +107,7 @@ func (t *Trace) Admitted(f Frame) {
 			e.Free = append(e.Free, int32(i))
 		}
 	}
-	if cost := blanks * max(f.Steps, 1); cost <= t.cells {
+	if cost := max(blanks, t.most) * max(f.Steps, 1); cost <= t.cells {
 		t.cells -= cost
 		r.guess = make([]int32, len(f.Tokens))
 		for i := range r.guess {
@@ -122,11 +125,24 @@ func (t *Trace) Stepped(f Frame) {
 	if r == nil {
 		return
 	}
-	e := TraceEvent{Event: TraceStep, Row: f.Index, Step: f.Step, NFE: f.NFE, Remasked: f.Remasked, Metrics: f.Metrics, Entropy: r.entropy(&f)}
+	e := TraceEvent{Event: TraceStep, Row: f.Index, Step: f.Step, NFE: f.NFE, Deleted: f.Deleted, Metrics: f.Metrics, Entropy: r.entropy(&f)}
+	shift := NewShift(len(r.masked), f.Deleted, f.Inserted)
+	for _, in := range f.Inserted {
+		e.Inserted = append(e.Inserted, [2]int32{in.Gap, in.Count})
+	}
+	for _, p := range f.Remasked {
+		if shift.To[p] >= 0 {
+			e.Remasked = append(e.Remasked, p)
+		}
+	}
 	for _, p := range f.Opened {
-		e.Opened = append(e.Opened, [2]int32{p, f.Tokens[p]})
+		to := shift.To[p]
+		if to < 0 {
+			continue
+		}
+		e.Opened = append(e.Opened, [2]int32{p, f.Tokens[to]})
 		if f.Logp != nil {
-			e.Logp = append(e.Logp, f.Logp[p])
+			e.Logp = append(e.Logp, f.Logp[to])
 		}
 		if i := int(p) - f.GuessAt; i >= 0 && i < len(f.Entropy) {
 			e.Entropies = append(e.Entropies, f.Entropy[i])
@@ -135,7 +151,7 @@ func (t *Trace) Stepped(f Frame) {
 	if len(e.Entropies) < len(e.Opened) {
 		e.Entropies = nil
 	}
-	r.step(&f, &e)
+	r.step(&f, &e, shift)
 	for _, written := range [][][2]int32{e.Opened, e.Guess} {
 		for _, w := range written {
 			t.say(w[1:])
@@ -160,21 +176,24 @@ func (r *traced) entropy(f *Frame) *float64 {
 }
 
 // step brings the row's state up to date and adds the proposals that changed.
-func (r *traced) step(f *Frame, e *TraceEvent) {
+func (r *traced) step(f *Frame, e *TraceEvent, shift Shift) {
 	for _, p := range f.Opened {
 		r.masked[p] = false
 	}
 	for _, p := range f.Remasked {
 		r.masked[p] = true
 	}
-	if r.guess == nil {
-		return
-	}
 	for i, g := range f.Guess {
-		if at := f.GuessAt + i; g >= 0 && r.masked[at] && r.guess[at] != g {
+		if at := f.GuessAt + i; r.guess != nil && g >= 0 && r.masked[at] && shift.To[at] >= 0 && r.guess[at] != g {
 			r.guess[at] = g
 			e.Guess = append(e.Guess, [2]int32{int32(at), g})
 		}
+	}
+	if len(f.Deleted)+len(f.Inserted) == 0 {
+		return
+	}
+	if r.masked = Shifted(shift, r.masked, true); r.guess != nil {
+		r.guess = Shifted(shift, r.guess, -1)
 	}
 }
 
@@ -185,7 +204,7 @@ func (t *Trace) Finished(r Result) {
 	}
 	delete(t.rows, r.Index)
 	t.say(r.Tokens)
-	e := TraceEvent{Event: TraceEnd, Row: r.Index, Step: r.Steps, NFE: r.NFE, Tokens: r.Tokens, Finish: r.Finish}
+	e := TraceEvent{Event: TraceEnd, Row: r.Index, Step: r.Steps, NFE: r.NFE, Tokens: r.Tokens, Finish: r.Finish, Capped: r.Capped}
 	if r.Err != nil {
 		e.Error = r.Err.Error()
 	}
