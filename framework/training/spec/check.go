@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mdmhost/mdmhost/framework/diffusion"
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
@@ -24,7 +23,7 @@ func Check(task *Task, r *Reply) error {
 	if err := r.Spec.check(task); err != nil {
 		return err
 	}
-	if err := checkSchedule(r.Schedule); err != nil {
+	if err := checkSchedule(task, r); err != nil {
 		return err
 	}
 	if err := checkGraph("training graph", r.Training, task, &r.Spec, trainingOutputs); err != nil {
@@ -128,8 +127,15 @@ func sameSignature(a, b graph.Signature) bool {
 }
 
 // checkSchedule lets the kinds of other families through: their numbers are those of mdm.json, which the model's writer checks.
-func checkSchedule(s diffusion.Spec) error {
-	if s.Kind == "per_token" || s.Kind == "kumaraswamy" {
+func checkSchedule(task *Task, r *Reply) error {
+	s := r.Schedule
+	switch s.Kind {
+	case "kumaraswamy":
+		return nil
+	case PerToken:
+		if !slices.ContainsFunc(r.Spec.Params, func(p Param) bool { return p.Name == RawExponents && slices.Equal(p.Shape, []int64{int64(task.V)}) }) {
+			return violation("the schedule is %s, and there is no parameter %s; expected one of shape [%d], whose softplus are the exponents", PerToken, quote(RawExponents), task.V)
+		}
 		return nil
 	}
 	if _, err := s.New(); err != nil {

@@ -120,13 +120,16 @@ func TestWhatAStrangerGetsWrong(t *testing.T) {
 		`input "t" of kind time: its shape is [B, 2]; expected [B] or [B, 1]`: func(a *author) {
 			a.reply.Spec.Inputs = append(a.reply.Spec.Inputs, spec.Input{Name: "t", Kind: spec.Time, Shape: graph.Dims("B", 2), Sampler: diffusion.IID})
 		},
-		`parameter "scale": its shape is [7 1099511627776]; expected`:        func(a *author) { a.reply.Spec.Params[0].Shape = []int64{7, 1 << 40} },
-		`parameter "scale": its init is {Kind:xavier `:                       func(a *author) { a.reply.Spec.Params[0].Init.Kind = "xavier" },
-		`parameter "x": the name is empty or taken`:                          func(a *author) { a.reply.Spec.Params[0].Name = "x" },
-		`group "[": expected a pattern`:                                      func(a *author) { a.reply.Spec.Groups[0].Match = "[" },
-		`group "scale": lr is -1 and decay 0`:                                func(a *author) { a.reply.Spec.Groups[0].LR = -1 },
-		`the bound is of kind ""; expected bound, path_bound or estimate`:    func(a *author) { a.reply.Spec.Bound = "" },
-		`schedule.kind "linea"`:                                              func(a *author) { a.reply.Schedule.Kind = "linea" },
+		`parameter "scale": its shape is [7 1099511627776]; expected`:     func(a *author) { a.reply.Spec.Params[0].Shape = []int64{7, 1 << 40} },
+		`parameter "scale": its init is {Kind:xavier `:                    func(a *author) { a.reply.Spec.Params[0].Init.Kind = "xavier" },
+		`parameter "x": the name is empty or taken`:                       func(a *author) { a.reply.Spec.Params[0].Name = "x" },
+		`group "[": expected a pattern`:                                   func(a *author) { a.reply.Spec.Groups[0].Match = "[" },
+		`group "scale": lr is -1 and decay 0`:                             func(a *author) { a.reply.Spec.Groups[0].LR = -1 },
+		`the bound is of kind ""; expected bound, path_bound or estimate`: func(a *author) { a.reply.Spec.Bound = "" },
+		`schedule.kind "linea"`:                                           func(a *author) { a.reply.Schedule.Kind = "linea" },
+		`the schedule is per_token, and there is no parameter "raw"; expected one of shape [7], whose softplus are the exponents`: func(a *author) {
+			a.reply.Schedule.Kind = "per_token"
+		},
 		`training graph: ONNX model: `:                                       func(a *author) { a.reply.Training = []byte("loss = nll.mean()") },
 		`eval graph: the file holds no graph`:                                func(a *author) { a.reply.Eval = (&graph.Model{IRVersion: 9}).Encode() },
 		`training graph: its opset is 20; expected 18`:                       func(a *author) { a.task.Opset = 18 },

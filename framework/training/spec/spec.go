@@ -70,8 +70,9 @@ type BoundKind string
 
 // The kinds of bound.
 const (
-	// Bound is an upper bound on -log p of the row under sampling in uniformly random order. The graph may compute a sample
-	// whose mean is the bound: averages over rows and draws then carry a standard error.
+	// Bound is an upper bound on -log p of the row under the reverse process of the schedule, with as many steps as it takes: for
+	// scalar schedules that is sampling in uniformly random order, for learned exponents in the order that they make likely. The
+	// graph may compute a sample whose mean is the bound: averages over rows and draws then carry a standard error.
 	Bound BoundKind = "bound"
 	// PathBound is an upper bound on -log p under another sampler, such as a planner's order or insertion.
 	PathBound BoundKind = "path_bound"
@@ -87,4 +88,12 @@ const (
 	MetricPrefix = "metric."
 	SumSuffix    = ".sum"
 	CountSuffix  = ".count"
+)
+
+// A trainer whose schedule is of kind [PerToken] has a parameter [RawExponents], [V]: a token's exponent, its speed w in u_t = t^w
+// (GenMD4), is the softplus of its element. The host writes the exponents into the model, and begins with those of a model that
+// has some.
+const (
+	PerToken     = "per_token"
+	RawExponents = "raw"
 )
