@@ -34,6 +34,7 @@ var trainingKeys = []Key{
 	{Name: "data.length", Kind: Int, Default: 0, Min: at(0), Help: "positions of a row, special tokens included"},
 	{Name: "data.too_long", Kind: String, Default: "error", Enum: []string{"error", "drop", "truncate"}, Help: "what becomes of longer records"},
 	{Name: "data.unknown", Kind: String, Default: "error", Enum: []string{"error", "keep"}, Help: "what becomes of text that the tokenizer does not know"},
+	{Name: "data.empty", Kind: String, Default: "error", Enum: []string{"error", "keep"}, Help: "what becomes of padded rows without text; models that insert tokens can learn from them"},
 	{Name: "data.bad_lines", Kind: String, Default: "error", Enum: []string{"error", "skip"}, Help: "what becomes of lines that cannot be read"},
 	{Name: "data.shuffle", Kind: Bool, Default: true, Help: "take rows in random order"},
 

@@ -120,8 +120,8 @@ func (e *encoder) stream(text string) ([]int32, error) {
 // row encodes a record as a padded row: ids [n], and fixed [n] or nil if nothing is.
 func (e *encoder) row(rec record) (ids []int32, fixed []bool, err error) {
 	text, err := e.text(rec.text)
-	if err != nil || !e.fixes() {
-		return text, nil, err
+	if err != nil {
+		return nil, nil, err
 	}
 	var prompt []int32
 	if e.spec.PromptColumn != "" && rec.other != "" {
@@ -130,6 +130,12 @@ func (e *encoder) row(rec record) (ids []int32, fixed []bool, err error) {
 		}
 	}
 	ids = slices.Concat(e.prefix, prompt, text, e.suffix)
+	if len(ids) == 0 {
+		return nil, nil, unfit{errors.New("is a row without any token; give it an end with data.eos, or set data.empty to error")}
+	}
+	if !e.fixes() {
+		return ids, nil, nil
+	}
 	fixed = make([]bool, len(ids))
 	start := len(e.prefix) + len(prompt)
 	for i := range fixed {
@@ -140,7 +146,7 @@ func (e *encoder) row(rec record) (ids []int32, fixed []bool, err error) {
 			return nil, nil, err
 		}
 	}
-	if !slices.Contains(fixed, false) {
+	if rec.text != "" && !slices.Contains(fixed, false) {
 		return nil, nil, unfit{errors.New("every position is fixed, which leaves nothing to learn; look whether the columns are the right ones")}
 	}
 	return ids, fixed, nil

@@ -106,7 +106,7 @@ func (r *reading) fields(name string, line int, values []string, use func(record
 			rec.other = string(new(text27).append(nil, rec.other))
 		}
 	}
-	if rec.text == "" {
+	if rec.text == "" && r.spec.Empty != Keep {
 		r.bad.add(name, line, fmt.Sprintf("%s: expected text, found nothing", r.spec.Column))
 		return nil
 	}

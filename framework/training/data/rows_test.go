@@ -204,6 +204,40 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
+// TestEmpty: rows without text are kept where that is asked for, as long as they have a token.
+func TestEmpty(t *testing.T) {
+	file := put(t, "a.jsonl", `{"t":"ab","p":"x"}`+"\n"+`{"t":"","p":"x"}`+"\n"+`{"t":"","p":""}`+"\n")
+	of := func(change func(*Spec)) (*Data, error) {
+		return Open(t.Context(), spec(func(s *Spec) {
+			s.Train, s.Column, s.Layout, s.Length, s.Empty = []string{file}, "t", Padded, 4, Keep
+			change(s)
+		}), Options{})
+	}
+	for name, c := range map[string]struct {
+		change func(*Spec)
+		want   []string
+	}{
+		"an end":       {func(s *Spec) { s.EOS = true }, []string{"ab<[EOS]>.", "<[EOS]>...", "<[EOS]>..."}},
+		"and a prompt": {func(s *Spec) { s.EOS, s.PromptColumn = true, "p" }, []string{"<x>ab<[EOS]>", "<x><[EOS]>..", "<[EOS]>..."}},
+		"too long":     {func(s *Spec) { s.PromptColumn, s.Length, s.BadLines, s.TooLong = "p", 2, Skip, Drop }, []string{"<x>."}},
+	} {
+		d, err := of(c.change)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := rowsOf(t, d.Train, d.Vocabulary); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	_, err := of(func(*Spec) {})
+	wantError(t, err, "a.jsonl:2: is a row without any token; give it an end with data.eos", "a.jsonl:3: ")
+	_, err = of(func(s *Spec) { s.EOS, s.Empty = true, Error })
+	wantError(t, err, "a.jsonl:2: t: expected text, found nothing")
+	_, err = of(func(s *Spec) { s.Layout = Packed })
+	wantError(t, err, "data.empty: has no meaning for packed rows")
+}
+
 // TestExistingTokenizer: a file's own post-processor goes around records; unknown text is refused unless it may stay.
 func TestExistingTokenizer(t *testing.T) {
 	s := spec(func(s *Spec) {

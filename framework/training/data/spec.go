@@ -25,7 +25,7 @@ const (
 	Skip     = "skip"     // leave it out, and count
 	Drop     = "drop"     // the same, of rows that are too long
 	Truncate = "truncate" // cut rows that are too long
-	Keep     = "keep"     // let unknown tokens stand
+	Keep     = "keep"     // let unknown tokens, or rows without text, stand
 )
 
 // None and Text27 are the normalisations of text.
@@ -75,6 +75,9 @@ type Spec struct {
 	TooLong string `koanf:"too_long" json:"too_long"`
 	// Unknown is error (a bad line) or keep: what becomes of text for which the tokenizer has only its unknown token.
 	Unknown string `koanf:"unknown" json:"unknown"`
+	// Empty is error (a bad line) or keep: what becomes of padded rows without text, of which only special tokens and the prompt
+	// are left. Models that insert tokens learn from them when to write nothing.
+	Empty string `koanf:"empty" json:"empty,omitempty"`
 	// BadLines is error or skip: what becomes of lines that cannot be read.
 	BadLines string `koanf:"bad_lines" json:"bad_lines"`
 
@@ -84,7 +87,7 @@ type Spec struct {
 
 // Defaults returns the values of keys that nobody gave.
 func Defaults() Spec {
-	return Spec{Normalize: None, Tokenizer: Characters, Layout: Packed, TooLong: Error, Unknown: Error, BadLines: Error, Shuffle: true}
+	return Spec{Normalize: None, Tokenizer: Characters, Layout: Packed, TooLong: Error, Unknown: Error, Empty: Error, BadLines: Error, Shuffle: true}
 }
 
 // made tells whether the tokenizer comes from the training data.

@@ -67,7 +67,7 @@ func (v *validation) enums() {
 	}{
 		{"format", v.Format, []string{"", Text, JSONL, CSV}}, {"normalize", v.Normalize, []string{None, Text27}},
 		{"layout", v.Layout, []string{Packed, Padded}}, {"too_long", v.TooLong, []string{Error, Drop, Truncate}},
-		{"unknown", v.Unknown, []string{Error, Keep}}, {"bad_lines", v.BadLines, []string{Error, Skip}},
+		{"unknown", v.Unknown, []string{Error, Keep}}, {"empty", v.Empty, []string{Error, Keep}}, {"bad_lines", v.BadLines, []string{Error, Skip}},
 	} {
 		if !slices.Contains(e.allowed, e.value) {
 			shown := slices.DeleteFunc(e.allowed, func(s string) bool { return s == "" })
@@ -193,6 +193,9 @@ func (v *validation) rows() {
 	}
 	if (v.FixedColumn == "") != (v.Blank == "") {
 		v.say("blank", "expected together with data.fixed_column: the characters that leave a position free")
+	}
+	if v.Layout == Packed && v.Empty != Error {
+		v.say("empty", "has no meaning for packed rows, which all have data.length tokens; remove it")
 	}
 	if v.Layout == Packed && v.TooLong != Error {
 		v.say("too_long", "has no meaning for packed rows, which all have data.length tokens; remove it")
