@@ -36,6 +36,7 @@ type Config struct {
 
 	Trainer   Part      `koanf:"trainer"`
 	Network   Network   `koanf:"network"`
+	Order     Order     `koanf:"order"`
 	Data      data.Spec `koanf:"data"`
 	Optimizer Optimizer `koanf:"optimizer"`
 	Train     Train     `koanf:"train"`

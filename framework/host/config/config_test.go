@@ -123,7 +123,7 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 // trains tells whether a key belongs to a section of training.
 func trains(key string) bool {
 	section, _, _ := strings.Cut(key, ".")
-	return slices.Contains([]string{"network", "data", "trainer", "optimizer", "train"}, section)
+	return slices.Contains([]string{"network", "order", "data", "trainer", "optimizer", "train"}, section)
 }
 
 func TestEveryTrainingKeyReachesItsField(t *testing.T) {

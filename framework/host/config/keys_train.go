@@ -16,6 +16,13 @@ var trainingKeys = []Key{
 	{Name: "network.bias", Kind: Bool, Default: true, Help: "give its linear layers a bias"},
 	{Name: "network.tie_word_embeddings", Kind: Bool, Default: false, Help: "use the embedding as its head"},
 	{Name: "network.time", Kind: String, Default: "none", Enum: []string{"none", "adaln"}, Help: "whether it sees the time"},
+	{Name: "network.gaps", Kind: String, Default: "", Enum: []string{"", "eos"}, Help: "eos: an insertion model, whose rows grow: it rates the gap before each token, and rows end with a fixed token (data.eos); for trainers flexmdm and loflexmdm"},
+	{Name: "network.unmask_rate", Kind: Bool, Default: false, Help: "let an insertion model rate each mask, too, for orders with learned speeds of unmasking (false: all open alike)"},
+
+	{Name: "order.hidden_size", Kind: Int, Default: 0, Min: at(0), Help: "width of an order network of its own, which reads the clean row and gives each token its speed (trainer loflexmdm; 0: the denoiser's)"},
+	{Name: "order.num_hidden_layers", Kind: Int, Default: 0, Min: at(0), Help: "its blocks (0: the denoiser's)"},
+	{Name: "order.num_attention_heads", Kind: Int, Default: 0, Min: at(0), Help: "its heads of attention (0: the denoiser's)"},
+	{Name: "order.intermediate_size", Kind: Int, Default: 0, Min: at(0), Help: "width of its feed-forward layers (0: the denoiser's; with order.hidden_size 4 d, for swiglu 8 d / 3)"},
 
 	{Name: "data.train", Kind: Texts, Default: []any{}, Help: "training files: .txt, .jsonl or .csv, also with .gz"},
 	{Name: "data.valid", Kind: Texts, Default: []any{}, Help: "validation files"},

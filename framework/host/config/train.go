@@ -14,6 +14,16 @@ type Network struct {
 	Bias         bool   `koanf:"bias"`
 	Tied         bool   `koanf:"tie_word_embeddings"`
 	Time         string `koanf:"time"`
+	Gaps         string `koanf:"gaps"`
+	UnmaskRate   bool   `koanf:"unmask_rate"`
+}
+
+// Order sizes a new order network (trainer loflexmdm) that is not the denoiser's own; what is 0 is the denoiser's.
+type Order struct {
+	HiddenSize   int `koanf:"hidden_size"`
+	Layers       int `koanf:"num_hidden_layers"`
+	Heads        int `koanf:"num_attention_heads"`
+	Intermediate int `koanf:"intermediate_size"`
 }
 
 // Optimizer is AdamW in PyTorch's form, with its schedule.
