@@ -10,7 +10,11 @@ import (
 func (l *Loop) apply(who string, decisions []Decision) error {
 	rows := l.pass.step.Rows
 	for i := range rows {
-		if err := l.rules.check(&rows[i], &decisions[i]); err != nil {
+		err := l.rules.check(&rows[i], &decisions[i])
+		if g := l.slots[rows[i].Slot]; err == nil && g.grows != nil {
+			err = g.checkGrowth(&decisions[i])
+		}
+		if err != nil {
 			return &Error{Code: ContractViolation, Object: fmt.Sprintf("%s, row %d, step %d", who, rows[i].Index, rows[i].Step),
 				Problem: err.Error(), Hint: "the row was left as it was before the step"}
 		}
@@ -25,7 +29,7 @@ func (l *Loop) apply(who string, decisions []Decision) error {
 
 func (l *Loop) applyRow(row *Row, d *Decision) error {
 	p, c := &l.pass, l.slots[row.Slot]
-	p.opened, p.remasked = p.opened[:0], p.remasked[:0]
+	p.opened, p.remasked, p.deleted, p.inserted = p.opened[:0], p.remasked[:0], p.deleted[:0], p.inserted[:0]
 	if as := c.begun + d.ActedAs; as > c.step {
 		l.accounts.Steps += as - c.step
 		c.step = as
@@ -55,11 +59,15 @@ func (l *Loop) applyRow(row *Row, d *Decision) error {
 		if err != nil {
 			return err
 		}
-		c.capped = c.capped || filled && d.Fill == FillNone
+		early := c.grows == nil || c.step+1 < c.steps // rows that grow have masks up to their last step
+		c.capped = c.capped || filled && d.Fill == FillNone && early
+	}
+	if c.grows != nil {
+		l.growRow(c, d, last)
 	}
 	c.step++
-	c.nextT, c.goesOn = d.NextT, d.GoOn && !last
-	c.still = len(p.opened)+len(p.remasked) == 0
+	c.nextT, c.goesOn = d.NextT, (d.GoOn || c.grows != nil && !d.Done) && !last
+	c.still = len(p.opened)+len(p.remasked)+len(p.deleted)+len(p.inserted) == 0
 	l.accounts.Steps++
 	if c.tried != nil {
 		c.finish, c.err = FinishError, c.tried
@@ -74,6 +82,7 @@ func (l *Loop) applyRow(row *Row, d *Decision) error {
 	if len(l.Observers) > 0 {
 		f := c.frame(row.Slot, row.Proposal)
 		f.Step, f.GuessAt, f.Opened, f.Remasked, f.Metrics = c.step-1, row.Offset, p.opened, p.remasked, d.Metrics
+		f.Deleted, f.Inserted = p.deleted, p.inserted
 		f.Logp, f.Entropy = c.logp, l.entropies(row)
 		for _, o := range l.Observers {
 			o.Stepped(f)

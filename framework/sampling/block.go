@@ -81,6 +81,8 @@ func (c *canvas) block() *block { return &c.blocks[c.at] }
 func (c *canvas) turn() {
 	switch {
 	case c.finish != "" || c.goesOn || c.masked > c.behind:
+	case c.masked == 0 && c.grows != nil && c.grows.refused > 0:
+		c.finish = FinishLength
 	case c.masked == 0 && c.capped:
 		c.finish = FinishSteps
 	case c.masked == 0:

@@ -33,6 +33,7 @@ type canvas struct {
 	partial int
 	revised int
 	cut     cut
+	grows   *growing  // nil where the row keeps its length
 	stepMap []int32   // [L]
 	logp    []float32 // [L]
 	started time.Time
@@ -42,9 +43,9 @@ type canvas struct {
 }
 
 // newCanvas checks a request against the vocabulary and sets the row up.
-func newCanvas(r Request, maskID int32, v int, blocks Blocks, started time.Time) (*canvas, error) {
+func newCanvas(r Request, maskID int32, v int, blocks Blocks, growth *Growth, started time.Time) (*canvas, error) {
 	l := len(r.Tokens)
-	if l == 0 {
+	if l == 0 && growth == nil {
 		return nil, fmt.Errorf("row %d: no tokens; give at least one position", r.Index)
 	}
 	if r.Fixed != nil && len(r.Fixed) != l {
@@ -79,6 +80,9 @@ func newCanvas(r Request, maskID int32, v int, blocks Blocks, started time.Time)
 	c.blocks = blocks.cut(c.flags, min(lo, hi), hi)
 	c.steps = share(c.blocks, r.Steps)
 	c.enter(0)
+	if growth != nil {
+		return c, c.grow(growth)
+	}
 	if c.masked == 0 {
 		c.finish = FinishComplete
 	}
@@ -104,12 +108,15 @@ func (c *canvas) remask(i int, maskID int32) {
 
 func (c *canvas) state(slot int) RowState {
 	return RowState{Slot: slot, Index: c.request.Index, Step: c.step - c.begun, Steps: c.block().steps, Blanks: c.block().blanks, Masked: c.masked - c.behind,
-		Length: len(c.tokens), NextT: c.nextT, Done: c.finish != ""}
+		Length: len(c.tokens), Room: c.room(), NextT: c.nextT, Done: c.finish != ""}
 }
 
 func (c *canvas) result(now time.Time) Result {
 	r := Result{Index: c.request.Index, Tokens: c.tokens, Finish: c.finish, NFE: c.nfe, Partial: c.partial, Until: c.nfe, Steps: c.step,
 		Opened: c.blanks - c.masked, Revised: c.revised, Elapsed: now.Sub(c.started), StepMap: c.stepMap, Logp: c.logp, Err: c.err}
+	if g := c.grows; g != nil {
+		r.Opened, r.Born, r.Capped = written(c.stepMap), g.born, g.refused
+	}
 	c.cut.apply(&r)
 	return r
 }

@@ -19,7 +19,8 @@ type Write struct{ Position, Token int32 }
 type Insertion struct{ Gap, Count int32 }
 
 // Decision is a planner's answer for one row. Positions are indices into the row's window, before the step; the host
-// applies overwrite and open, then remask, then delete, then insert. New masks wait for the next step.
+// applies overwrite and open, then remask, then delete, then insert; gaps and positions are those before the step in all of
+// them. New masks wait for the next step.
 type Decision struct {
 	Open      []int32 // masked positions that take the host's proposal
 	Overwrite []Write
@@ -33,6 +34,7 @@ type Decision struct {
 	NextT   float64 // 0, or the time at which the row goes on
 	Done    bool    // the row is finished, even with masks left
 	GoOn    bool    // the row is not finished even with no mask left, while it has steps: it may be revised
+	Refused int     // insertion models: masks that the step would have inserted if the row had had room for them; the row ends with finish length
 	Metrics map[string]float64
 }
 

@@ -33,6 +33,8 @@ type LoopConfig struct {
 	MaxNFE       int     // most passes of a row, the last of which opens the rest; 0 = no bound
 	PadTo        int     // the model sees rows of at least this length: what is missing at the end is masked and never opened
 	Memory       bool    // the head keeps something of every pass (CreditDecoding), so that no pass may be saved
+	Growth       *Growth // of insertion models, else nil: rows grow while they are sampled
+	FromZero     bool    // the model counts times from 0, where nothing is written, to 1: it reads 1 - T
 	RunID        string
 	// Next returns the waiting rows one by one.
 	Next func() (Request, bool)
@@ -69,8 +71,13 @@ func NewLoop(c LoopConfig) (*Loop, error) {
 	if caps.MaxRows > 0 {
 		c.Rows = min(c.Rows, caps.MaxRows)
 	}
+	if c.Growth != nil {
+		if err := c.settleGrowth(&caps); err != nil {
+			return nil, err
+		}
+	}
 	l := &Loop{LoopConfig: c, stream: Stream{c.Seed}, caps: caps, slots: make([]*canvas, c.Rows), began: time.Now()}
-	l.rules = rules{maskID: c.MaskID, v: c.V, canRemask: c.CanRemask, forbidden: map[int32]bool{c.MaskID: true}}
+	l.rules = rules{maskID: c.MaskID, v: c.V, canRemask: c.CanRemask, grows: c.Growth != nil, forbidden: map[int32]bool{c.MaskID: true}}
 	for _, id := range c.Suppress {
 		l.rules.forbidden[id] = true
 	}
@@ -134,7 +141,7 @@ func (l *Loop) take() (*canvas, error) {
 			return nil, nil
 		}
 	}
-	c, err := newCanvas(*l.waiting, l.MaskID, max(l.caps.V, l.V), l.Blocks, time.Now())
+	c, err := newCanvas(*l.waiting, l.MaskID, max(l.caps.V, l.V), l.Blocks, l.Growth, time.Now())
 	l.waiting = nil
 	return c, err
 }

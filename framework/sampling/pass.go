@@ -26,6 +26,10 @@ type pass struct {
 	states     []RowState
 	opened     []int32 // absolute positions, for observers
 	remasked   []int32
+	deleted    []int32     // likewise
+	inserted   []Insertion // by gaps of the row without what was deleted
+	unmask     []float32   // [B, L] unmask rates as rows have them
+	gapUniform []float64   // [B, L+1] the noise of the gaps
 }
 
 // denoise runs one forward pass over the rows that have something to open and lays the statistics out for needs.
@@ -58,7 +62,7 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 	if len(p.live) == 0 {
 		return ctx.Err()
 	}
-	if err := l.fill(length); err != nil {
+	if err := l.fill(l.bucket(length)); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -75,6 +79,7 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 	p.stats = stats
 	l.blankPassive()
 	l.dropFaulty()
+	l.rates()
 	if err := l.score(ctx, needs); err != nil {
 		return err
 	}
@@ -124,7 +129,9 @@ func (l *Loop) fill(length int) error {
 			b.Lo[i], b.Hi[i] = int32(c.lo), int32(c.reach)
 		}
 		if l.pass.timed = b.Time != nil; l.pass.timed {
-			b.Time[i] = float32(c.time(a.T))
+			if b.Time[i] = float32(c.time(a.T)); l.FromZero {
+				b.Time[i] = float32(1 - c.time(a.T))
+			}
 		}
 		if c.request.Params.Temperature > 0 {
 			if l.Draw == DrawGumbel {
@@ -254,6 +261,9 @@ func (l *Loop) lay(needs *Needs) {
 		if needs.Logits && st.Logits != nil {
 			r.V = len(st.Logits) / (st.B * length)
 			r.Logits = st.Logits[lo*r.V : hi*r.V]
+		}
+		if c.grows != nil {
+			l.layGaps(&r, c, i, needs)
 		}
 		p.step.Rows = append(p.step.Rows, r)
 	}

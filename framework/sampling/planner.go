@@ -77,7 +77,7 @@ type Run struct {
 // from 0, the empty row, to 1 (LoFlexMDM, section 4.2); T and S of a step are 1 - t, as everywhere.
 type Growth struct {
 	Gap string  // GapTail or GapEOS
-	Cap int     // most positions of a row, special tokens included
+	Cap int     // most positions of a row, special tokens included; 0 where every row has a cap of its own
 	A   float64 // of the clock
 }
 

@@ -10,7 +10,7 @@ const (
 	FinishComplete  Finish = "complete"  // no mask is left
 	FinishStop      Finish = "stop"      // the planner or a stop rule ended it
 	FinishSteps     Finish = "steps"     // the cap on steps or passes was reached and the rest of a block or of the row opened at once
-	FinishLength    Finish = "length"    // an insertion model reached its length cap
+	FinishLength    Finish = "length"    // all is written, but the cap on the row's length refused insertions of an insertion model
 	FinishCancelled Finish = "cancelled" // the run was interrupted
 	FinishError     Finish = "error"     // the row failed; Err says why
 )
@@ -24,6 +24,7 @@ type Request struct {
 	Params Params
 
 	FrozenGap []bool // [L+1] of insertion models: gaps that never grow; nil freezes none
+	Cap       int    // most positions of a row of an insertion model; 0 = Growth.Cap
 }
 
 // Result is one finished row.
@@ -35,7 +36,7 @@ type Result struct {
 	Partial int    // those of them that ran a window of positions alone
 	Until   int    // passes until its stop rule was met, NFE where it was not
 	Steps   int    // steps used, empty ones included
-	Opened  int    // positions that were blank at the start and are written now
+	Opened  int    // positions that were blank at the start, or inserted, and are written now
 	Revised int    // positions masked again or overwritten on the way
 	Beyond  string // with a stop phrase: what the last token's text holds behind it, no part of the answer
 	Elapsed time.Duration
@@ -55,7 +56,7 @@ type Frame struct {
 	NFE         int
 	Tokens      []int32 // [L]
 	Flags       []Flags // [L]
-	Guess       []int32 // [n] proposals of this step for positions GuessAt and on, -1 where none; nil before the first step
+	Guess       []int32 // [n] proposals of this step for positions GuessAt and on of the row before it, -1 where none; nil before the first step
 	GuessAt     int
 	Entropy     []float32 // [n] nats of this step's pass, laid out like Guess; nil where nobody asked for it
 	Logp        []float32 // [L] log-probability of each written token when it was opened, NaN where nobody asked for it
@@ -65,7 +66,7 @@ type Frame struct {
 	// the row without those that left. Opened and Remasked are positions of the row before; Tokens, Flags and Logp are of the row after.
 	Deleted  []int32
 	Inserted []Insertion
-	Metrics     map[string]float64
+	Metrics  map[string]float64
 }
 
 // Observer watches a run. Calls come from the goroutine of the step loop and must return quickly.

@@ -69,7 +69,7 @@ type Step struct {
 }
 
 // Bytes lays the flags out for the wire without a copy.
-func Bytes[T Flags | int32 | float32 | float64](s []T) []byte {
+func Bytes[T Flags | uint8 | int32 | float32 | float64](s []T) []byte {
 	if len(s) == 0 {
 		return nil
 	}

@@ -96,10 +96,15 @@ func (k *cut) apply(r *Result) {
 	n := k.tokens
 	r.Finish, r.Until, r.Beyond = FinishStop, k.nfe, k.beyond
 	r.Tokens, r.StepMap, r.Logp = r.Tokens[:n], r.StepMap[:n], r.Logp[:n]
-	r.Opened = 0
-	for _, step := range r.StepMap {
+	r.Opened = written(r.StepMap)
+}
+
+// written counts the positions that a step opened.
+func written(stepMap []int32) (n int) {
+	for _, step := range stepMap {
 		if step >= 0 {
-			r.Opened++
+			n++
 		}
 	}
+	return n
 }

@@ -15,6 +15,7 @@ const (
 	PurposeUniform                // the planner's uniform
 	PurposeGumbel                 // the planner's Gumbel noise
 	PurposeToken                  // V-wide Gumbel noise of a proposal
+	PurposeGap                    // the uniform of a gap, keyed by the gap instead of a position
 )
 
 // Stream is the run's source of randomness: a counter-based generator (Philox4x32-10, Salmon et al. 2011), so every

@@ -11,6 +11,7 @@ type rules struct {
 	v         int            // writable ids lie below v
 	forbidden map[int32]bool // suppressed ids, the mask among them
 	canRemask bool
+	grows     bool   // the model is of family insertion
 	seen      []bool // scratch, one per window position
 }
 
@@ -74,8 +75,13 @@ func (r *rules) check(row *Row, d *Decision) error {
 			return fmt.Errorf("remasks position %d, but it described itself with can_remask false", row.Offset+int(p))
 		}
 	}
-	if len(d.Delete)+len(d.Insert) > 0 {
+	if len(d.Delete)+len(d.Insert)+d.Refused != 0 && !r.grows {
 		return fmt.Errorf("inserts or deletes positions, which a model of family masked cannot do")
+	}
+	for _, p := range d.Delete {
+		if _, err := at(p, "deletes"); err != nil {
+			return err
+		}
 	}
 	if d.Fill > FillDraw {
 		return fmt.Errorf("asks for fill %d, but there are none, argmax and draw", d.Fill)

@@ -59,6 +59,12 @@ func (d Decision) Insert(gap, count int) Decision {
 	return d
 }
 
+// Refused tells that the step would have inserted count masks more if the row had had room for them: it ends with finish length.
+func (d Decision) Refused(count int) Decision {
+	d.d.Refused += count
+	return d
+}
+
 // Fill opens every eligible position at once.
 func (d Decision) Fill(f sampling.Fill) Decision {
 	d.d.Fill = f

@@ -9,26 +9,32 @@ import (
 
 // element is what a column may hold; on the wire it is little-endian, as in the memory of every supported machine.
 type element interface {
-	sampling.Flags | int32 | float32 | float64
+	sampling.Flags | uint8 | int32 | float32 | float64
 }
 
-// column is one statistic: where it stands in a row and in a message, who needs it, and its entries per position.
+// column is one statistic: where it stands in a row and in a message, who needs it, and how many entries it has.
 type column[T element] struct {
 	name   string
 	row    func(*sampling.Row) *[]T
 	step   func(*pb.Step) *[]byte
 	needed func(*sampling.Needs) bool
-	width  func(*pb.Step) int
+	size   func(n int, s *pb.Step) int // entries of a row of n positions
 }
 
-func one(*pb.Step) int         { return 1 }
-func perTop(s *pb.Step) int    { return int(s.K) }
-func perVector(s *pb.Step) int { return int(s.C) }
+func one(n int, _ *pb.Step) int       { return n }
+func perTop(n int, s *pb.Step) int    { return n * int(s.K) }
+func perVector(n int, s *pb.Step) int { return n * int(s.C) }
+func perGap(n int, _ *pb.Step) int    { return n + 1 }
 
 func always(*sampling.Needs) bool { return true }
 
 var flagColumns = []column[sampling.Flags]{
 	{"flags", func(r *sampling.Row) *[]sampling.Flags { return &r.Flags }, func(s *pb.Step) *[]byte { return &s.Flags }, always, one},
+}
+
+var uint8Columns = []column[uint8]{
+	{"frozen_gap", func(r *sampling.Row) *[]uint8 { return &r.FrozenGap }, func(s *pb.Step) *[]byte { return &s.FrozenGap },
+		func(n *sampling.Needs) bool { return n.FrozenGap }, perGap},
 }
 
 var int32Columns = []column[int32]{
@@ -60,6 +66,10 @@ var float32Columns = []column[float32]{
 		func(n *sampling.Needs) bool { return n.TopK > 0 }, perTop},
 	{"vocab_dot", func(r *sampling.Row) *[]float32 { return &r.VocabDot }, func(s *pb.Step) *[]byte { return &s.VocabDot },
 		func(n *sampling.Needs) bool { return len(n.VocabDot) > 0 }, perVector},
+	{"unmask_rate", func(r *sampling.Row) *[]float32 { return &r.UnmaskRate }, func(s *pb.Step) *[]byte { return &s.UnmaskRate },
+		func(n *sampling.Needs) bool { return n.UnmaskRate }, one},
+	{"insertion_rate", func(r *sampling.Row) *[]float32 { return &r.InsertionRate }, func(s *pb.Step) *[]byte { return &s.InsertionRate },
+		func(n *sampling.Needs) bool { return n.InsertionRate }, perGap},
 }
 
 var float64Columns = []column[float64]{
@@ -67,6 +77,8 @@ var float64Columns = []column[float64]{
 		func(n *sampling.Needs) bool { return n.Uniform }, one},
 	{"gumbel", func(r *sampling.Row) *[]float64 { return &r.Gumbel }, func(s *pb.Step) *[]byte { return &s.Gumbel },
 		func(n *sampling.Needs) bool { return n.Gumbel }, one},
+	{"gap_uniform", func(r *sampling.Row) *[]float64 { return &r.GapUniform }, func(s *pb.Step) *[]byte { return &s.GapUniform },
+		func(n *sampling.Needs) bool { return n.InsertionRate && n.Uniform }, perGap},
 }
 
 // gather lays the columns of all rows one after the other into the message; its buffers are reused.
@@ -79,7 +91,7 @@ func gather[T element](columns []column[T], needs *sampling.Needs, rows []sampli
 		}
 		for i := range rows {
 			values := *c.row(&rows[i])
-			if want := int(to.N[i]) * c.width(to); len(values) != want {
+			if want := c.size(int(to.N[i]), to); len(values) != want {
 				return violation("row %d: column %s has %d entries, expected %d", rows[i].Index, c.name, len(values), want)
 			}
 			*out = append(*out, sampling.Bytes(values)...)
@@ -91,17 +103,20 @@ func gather[T element](columns []column[T], needs *sampling.Needs, rows []sampli
 // scatter gives every row its part of the columns, without copying.
 func scatter[T element](columns []column[T], from *pb.Step, positions int, rows []sampling.Row) error {
 	for _, c := range columns {
-		raw, width := *c.step(from), c.width(from)
+		raw, want := *c.step(from), 0
 		var zero T
 		if len(raw) == 0 {
 			continue
 		}
-		if want := positions * width * int(unsafe.Sizeof(zero)); len(raw) != want {
+		for _, n := range from.N {
+			want += c.size(int(n), from) * int(unsafe.Sizeof(zero))
+		}
+		if len(raw) != want {
 			return violation("step: column %s has %d bytes, expected %d for %d positions", c.name, len(raw), want, positions)
 		}
 		values, at := view[T](raw), 0
 		for i := range rows {
-			n := int(from.N[i]) * width
+			n := c.size(int(from.N[i]), from)
 			*c.row(&rows[i]) = values[at : at+n : at+n]
 			at += n
 		}

@@ -20,6 +20,7 @@ func DecisionsToProto(ds []sampling.Decision) []*pb.Decision {
 			m.InsertGap, m.InsertCount = append(m.InsertGap, in.Gap), append(m.InsertCount, in.Count)
 		}
 		m.Fill, m.ActedAs, m.NextT, m.Done, m.GoOn, m.Metrics = pb.Fill(d.Fill), int32(d.ActedAs), d.NextT, d.Done, d.GoOn, d.Metrics
+		m.Refused = int32(d.Refused)
 		out[i] = m
 	}
 	return out
@@ -65,6 +66,9 @@ func decisionFromProto(m *pb.Decision, d *sampling.Decision) *sampling.Error {
 	if m.GetActedAs() < 0 {
 		return violation("acted_as %d, expected at least 0", m.GetActedAs())
 	}
+	if m.GetRefused() < 0 {
+		return violation("refused %d, expected at least 0", m.GetRefused())
+	}
 	if t := m.GetNextT(); !(t >= 0 && t <= 1) {
 		return violation("next_t %v, expected a time from 0 to 1", t)
 	}
@@ -82,6 +86,6 @@ func decisionFromProto(m *pb.Decision, d *sampling.Decision) *sampling.Error {
 		d.Insert = append(d.Insert, sampling.Insertion{Gap: g, Count: m.InsertCount[i]})
 	}
 	d.Fill, d.ActedAs, d.NextT, d.Done, d.GoOn = sampling.Fill(m.GetFill()), int(m.GetActedAs()), m.GetNextT(), m.GetDone(), m.GetGoOn()
-	d.Metrics = m.GetMetrics()
+	d.Metrics, d.Refused = m.GetMetrics(), int(m.GetRefused())
 	return nil
 }

@@ -31,21 +31,29 @@ func DescriptionFromProto(d *pb.DescribeReply) (sampling.Description, error) {
 // RunToProto translates a run.
 func RunToProto(r sampling.Run) *pb.StartRequest {
 	c := r.Capabilities
-	return &pb.StartRequest{
+	m := &pb.StartRequest{
 		Run: r.ID, Options: r.Options, MaskId: r.MaskID, V: int32(r.V), Temperature: r.Temperature, KeepsWritten: r.KeepsWritten,
 		Capabilities: &pb.Capabilities{
 			Serves: NeedsToProto(c.Serves), VocabDots: int32(c.VocabDots), State: c.State, MaxRows: int32(c.MaxRows), FixedRows: int32(c.FixedRows),
 			MaxLength: int32(c.MaxLength), FixedLength: int32(c.FixedLength), Padding: c.Padding, V: int32(c.V), Runtime: c.Runtime, Provider: c.Provider,
 		},
 	}
+	if g := r.Insertion; g != nil {
+		m.Insertion = &pb.Insertion{Gap: g.Gap, Cap: int32(g.Cap), A: g.A}
+	}
+	return m
 }
 
 // RunFromProto translates a run back.
 func RunFromProto(r *pb.StartRequest) (sampling.Run, error) {
 	c := r.GetCapabilities()
 	serves, err := NeedsFromProto(c.GetServes())
+	var growth *sampling.Growth
+	if g := r.GetInsertion(); g != nil {
+		growth = &sampling.Growth{Gap: g.GetGap(), Cap: int(g.GetCap()), A: g.GetA()}
+	}
 	return sampling.Run{
-		ID: r.GetRun(), Options: r.GetOptions(), MaskID: r.GetMaskId(), V: int(r.GetV()), Temperature: r.GetTemperature(), KeepsWritten: r.GetKeepsWritten(),
+		ID: r.GetRun(), Options: r.GetOptions(), MaskID: r.GetMaskId(), V: int(r.GetV()), Temperature: r.GetTemperature(), KeepsWritten: r.GetKeepsWritten(), Insertion: growth,
 		Capabilities: sampling.Capabilities{
 			Serves: serves, VocabDots: int(c.GetVocabDots()), State: c.GetState(), MaxRows: int(c.GetMaxRows()), FixedRows: int(c.GetFixedRows()),
 			MaxLength: int(c.GetMaxLength()), FixedLength: int(c.GetFixedLength()), Padding: c.GetPadding(), V: int(c.GetV()),

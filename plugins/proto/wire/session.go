@@ -12,6 +12,7 @@ func RowsToProto(rows []sampling.RowState) *pb.RowStates {
 		m := &values[i]
 		m.Slot, m.Index, m.Step, m.Steps = int32(r.Slot), r.Index, int32(r.Step), int32(r.Steps)
 		m.Blanks, m.Masked, m.Length, m.NextT, m.Done = int32(r.Blanks), int32(r.Masked), int32(r.Length), r.NextT, r.Done
+		m.Room = int32(r.Room)
 		out[i] = m
 	}
 	return &pb.RowStates{Rows: out}
@@ -23,7 +24,7 @@ func RowsFromProto(m *pb.RowStates, out []sampling.RowState) []sampling.RowState
 	for _, r := range m.GetRows() {
 		out = append(out, sampling.RowState{
 			Slot: int(r.GetSlot()), Index: r.GetIndex(), Step: int(r.GetStep()), Steps: int(r.GetSteps()),
-			Blanks: int(r.GetBlanks()), Masked: int(r.GetMasked()), Length: int(r.GetLength()), NextT: r.GetNextT(), Done: r.GetDone(),
+			Blanks: int(r.GetBlanks()), Masked: int(r.GetMasked()), Length: int(r.GetLength()), NextT: r.GetNextT(), Done: r.GetDone(), Room: int(r.GetRoom()),
 		})
 	}
 	return out

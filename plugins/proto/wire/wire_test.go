@@ -31,8 +31,9 @@ func step() *sampling.Step {
 			P1: []float32{.5, .75}, P2: []float32{.25, .125}, Entropy: []float32{1, 2}, LogpCurrent: []float32{0, -3}, KLPrev: []float32{4, 5},
 			PlannerScore: []float32{6, 7}, LogpLeaveOneOut: []float32{8, 9}, Uniform: []float64{.1, .2}, Gumbel: []float64{.3, .4}, K: 2, TopIDs: []int32{1, 2, 3, 4}, TopLogp: []float32{5, 6, 7, 8},
 			VocabDot: []float32{9, 10}, V: 3, Logits: []float32{1, 2, 3, 4, 5, 6},
+			InsertionRate: []float32{.5, 0, 2}, UnmaskRate: []float32{3, 0}, FrozenGap: []uint8{0, 1, 0}, GapUniform: []float64{.5, .6, .7}, Room: 11,
 		},
-		{Index: 9, K: 2, V: 3},
+		{Index: 9, K: 2, V: 3, InsertionRate: []float32{4}, FrozenGap: []uint8{0}, GapUniform: []float64{.8}, Room: 12},
 	}}
 }
 
@@ -69,7 +70,7 @@ func TestStep(t *testing.T) {
 	}
 	want := step()
 	last := &got.Rows[1]
-	for _, column := range []*[]float32{&last.LogpProposal, &last.P1, &last.P2, &last.Entropy, &last.LogpCurrent, &last.KLPrev, &last.PlannerScore, &last.LogpLeaveOneOut, &last.TopLogp, &last.VocabDot, &last.Logits} {
+	for _, column := range []*[]float32{&last.LogpProposal, &last.P1, &last.P2, &last.Entropy, &last.LogpCurrent, &last.KLPrev, &last.PlannerScore, &last.LogpLeaveOneOut, &last.TopLogp, &last.VocabDot, &last.Logits, &last.UnmaskRate} {
 		if len(*column) != 0 {
 			t.Errorf("the empty row has a column of %d entries", len(*column))
 		}
@@ -81,9 +82,9 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// A host that does not know the lists length and behind is understood all the same.
+// A host that does not know the lists length, behind and room is understood all the same.
 func TestStepOfAnOlderHost(t *testing.T) {
-	got, err := decode(encoded(t), func(m *pb.Step) { m.Length, m.Behind = nil, nil })
+	got, err := decode(encoded(t), func(m *pb.Step) { m.Length, m.Behind, m.Room = nil, nil, nil })
 	if err != nil || got.Rows[0].Length != 0 || got.Rows[0].Behind != 0 || got.Rows[0].Offset != 3 {
 		t.Errorf("%v, %+v", err, got)
 	}
@@ -113,6 +114,7 @@ func TestStepsThatBreakTheProtocol(t *testing.T) {
 		"k -1":                                     func(m *pb.Step) { m.K = -1 },
 		"column p1 has 7 bytes, expected 8 for 2 positions":        func(m *pb.Step) { m.P1 = m.P1[:7] },
 		"column top_ids has 16 bytes, expected 24 for 2 positions": func(m *pb.Step) { m.K = 3 },
+		"column insertion_rate has 12 bytes, expected 16":          func(m *pb.Step) { m.InsertionRate = m.InsertionRate[:12] },
 		"column gumbel has 8 bytes, expected 16":                   func(m *pb.Step) { m.Gumbel = m.Gumbel[:8] },
 		"logits: 20 bytes, expected 2 positions x 3 tokens":        func(m *pb.Step) { m.Logits.Bytes = m.Logits.Bytes[:20] },
 		"logits: 0 tokens": func(m *pb.Step) { m.Logits.V = 0 },
@@ -150,7 +152,7 @@ func TestDescriptionAndRun(t *testing.T) {
 	if diff := cmp.Diff(d, gotD); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	r := sampling.Run{ID: "r", Options: []byte("{}"), MaskID: 3, V: 4, Temperature: .5, KeepsWritten: true, Capabilities: sampling.Capabilities{
+	r := sampling.Run{ID: "r", Options: []byte("{}"), MaskID: 3, V: 4, Temperature: .5, KeepsWritten: true, Insertion: &sampling.Growth{Gap: sampling.GapEOS, Cap: 7, A: 2}, Capabilities: sampling.Capabilities{
 		Serves: needs, VocabDots: 1, State: true, MaxRows: 2, FixedRows: 3, MaxLength: 4, FixedLength: 5, Padding: true, V: 6, Runtime: "onnx", Provider: "cpu"}}
 	gotR, err := wire.RunFromProto(wire.RunToProto(r))
 	if diff := cmp.Diff(r, gotR); err != nil || diff != "" {
@@ -198,7 +200,8 @@ func FuzzStep(f *testing.F) {
 			return
 		}
 		for _, r := range s.Rows {
-			if n := len(r.Token); len(r.Flags) != n || r.P1 != nil && len(r.P1) != n || r.TopIDs != nil && len(r.TopIDs) != n*r.K || r.Logits != nil && len(r.Logits) != n*r.V {
+			if n := len(r.Token); len(r.Flags) != n || r.P1 != nil && len(r.P1) != n || r.TopIDs != nil && len(r.TopIDs) != n*r.K || r.Logits != nil && len(r.Logits) != n*r.V ||
+				r.InsertionRate != nil && len(r.InsertionRate) != n+1 {
 				t.Fatalf("row of %d positions: %+v", n, r)
 			}
 		}
@@ -209,7 +212,7 @@ func FuzzStep(f *testing.F) {
 func FuzzDecision(f *testing.F) {
 	raw, err := proto.Marshal(&pb.PlanReply{Decisions: []*pb.Decision{{
 		Open: []int32{1, 2}, OverwritePosition: []int32{3}, OverwriteToken: []int32{4}, Remask: []int32{5}, Delete: []int32{6}, InsertGap: []int32{7}, InsertCount: []int32{8},
-		Fill: pb.Fill_FILL_DRAW, ActedAs: 9, NextT: .5, Done: true, GoOn: true, Metrics: map[string]float64{"a": 1},
+		Fill: pb.Fill_FILL_DRAW, ActedAs: 9, NextT: .5, Done: true, GoOn: true, Refused: 10, Metrics: map[string]float64{"a": 1},
 	}}})
 	if err != nil {
 		f.Fatal(err)

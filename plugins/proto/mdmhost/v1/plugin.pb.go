@@ -1424,6 +1424,7 @@ type Decision struct {
 	Done              bool                   `protobuf:"varint,11,opt,name=done,proto3" json:"done,omitempty"`
 	Metrics           map[string]float64     `protobuf:"bytes,12,rep,name=metrics,proto3" json:"metrics,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"`
 	GoOn              bool                   `protobuf:"varint,13,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"` // the row is not finished even with no mask left, while it has steps
+	Refused           int32                  `protobuf:"varint,14,opt,name=refused,proto3" json:"refused,omitempty"`       // insertion models: masks that the step would have inserted if the row had had room for them
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1547,6 +1548,13 @@ func (x *Decision) GetGoOn() bool {
 		return x.GoOn
 	}
 	return false
+}
+
+func (x *Decision) GetRefused() int32 {
+	if x != nil {
+		return x.Refused
+	}
+	return 0
 }
 
 type PlanReply struct {
@@ -3029,7 +3037,7 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	"\x06offset\x18\x03 \x03(\x03R\x06offset\x12\x14\n" +
 	"\x05bytes\x18\x04 \x01(\fR\x05bytes\"3\n" +
 	"\vPlanRequest\x12$\n" +
-	"\x04step\x18\x01 \x01(\v2\x10.mdmhost.v1.StepR\x04step\"\xe2\x03\n" +
+	"\x04step\x18\x01 \x01(\v2\x10.mdmhost.v1.StepR\x04step\"\xfc\x03\n" +
 	"\bDecision\x12\x12\n" +
 	"\x04open\x18\x01 \x03(\x05R\x04open\x12-\n" +
 	"\x12overwrite_position\x18\x02 \x03(\x05R\x11overwritePosition\x12'\n" +
@@ -3045,7 +3053,8 @@ const file_mdmhost_v1_plugin_proto_rawDesc = "" +
 	" \x01(\x01R\x05nextT\x12\x12\n" +
 	"\x04done\x18\v \x01(\bR\x04done\x12;\n" +
 	"\ametrics\x18\f \x03(\v2!.mdmhost.v1.Decision.MetricsEntryR\ametrics\x12\x13\n" +
-	"\x05go_on\x18\r \x01(\bR\x04goOn\x1a:\n" +
+	"\x05go_on\x18\r \x01(\bR\x04goOn\x12\x18\n" +
+	"\arefused\x18\x0e \x01(\x05R\arefused\x1a:\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"?\n" +
