@@ -20,13 +20,13 @@ type exponents struct {
 	own  graph.Value // float64 [B, L]: of the true tokens
 }
 
-// speeds is w = softplus(raw).
+// speeds is w = softplus(raw) = log(1 + e^raw), written out: the runtime has no Softplus in float64.
 func speeds(g *graph.Builder, in trainer.Inputs, o Options) *exponents {
 	raw := in.Param(spec.RawExponents)
 	if o.Frozen {
 		raw = g.StopGradient(raw) // the norm by which gradients are clipped leaves it out, too
 	}
-	w := &exponents{g: g, o: o, all: g.Softplus(g.Cast(raw, graph.Float64))}
+	w := &exponents{g: g, o: o, all: g.Log(g.Add(g.Double(1), g.Exp(g.Cast(raw, graph.Float64))))}
 	w.own = g.Gather(w.all, in.Tokens(), 0)
 	for id := range int64(in.V()) {
 		if !slices.Contains(in.Task().Suppressed, id) {
