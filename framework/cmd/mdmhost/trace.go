@@ -24,7 +24,10 @@ func newTraceShow() *cobra.Command {
 		Long: "Show a trace that `mdmhost sample --trace` wrote, as JSON lines or as a page: the rows; with --row the timeline of one, with what\n" +
 			"each step opened (+position:token and its probability), overwrote (~position:token) and masked again (-position); with --step the canvas\n" +
 			"after so many steps (0: its start). A trace of one row shows its timeline at once. --html writes the page of a trace of JSON lines. In\n" +
-			"JSON, steps count from 0, as in step maps.",
+			"JSON, steps count from 0, as in step maps.\n\n" +
+			"Rows of insertion models grow: positions are those of the row before the step; then positions leave (xposition) and masks come (^gap,\n" +
+			"^gap*count; gap g lies before position g of the row without those that left). The timeline ends with the lives of the answer's tokens:\n" +
+			"the step that inserted each > the step that opened it.",
 		Example: `  mdmhost sample --num 4 --trace run.jsonl
   mdmhost trace show run.jsonl
   mdmhost trace show run.jsonl --row 2
@@ -106,7 +109,8 @@ func newTraceCompare() *cobra.Command {
 	c := &cobra.Command{
 		Use: "compare A B", Short: "Hold the same rows of two traces against each other",
 		Long: "Hold the same rows of two traces against each other: forward passes, steps, finish and revisions, the first step that did something else, the tokens\n" +
-			"that differ in the end, and the correlation of the orders in which positions were opened (Kendall's tau-b: 1 the same, -1 reversed).",
+			"that differ in the end, and the correlation of the orders in which positions were opened (Kendall's tau-b: 1 the same, -1 reversed). Rows that\n" +
+			"grew apart are compared along a longest common subsequence of their tokens.",
 		Example: `  mdmhost sample --model sudoku --seed 1 --trace one.jsonl
   mdmhost sample --model sudoku --seed 1 --planner eb --trace eb.jsonl
   mdmhost trace compare one.jsonl eb.jsonl

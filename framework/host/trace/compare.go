@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
 // Comparison holds the same rows of two traces against each other.
@@ -35,8 +37,12 @@ type RowPair struct {
 	Finish    [2]string `json:"finish"`
 	Revised   [2]int    `json:"revised"`                        // positions masked again or overwritten
 	FirstStep *int      `json:"first_different_step,omitempty"` // the first recorded step that did not do the same; none: all did
-	Different []int32   `json:"different,omitempty"`            // positions with another token in the end
-	Compared  int       `json:"compared"`                       // positions that were blank in both at the start
+	FirstWhat string    `json:"first_different,omitempty"`      // what it did otherwise: "opened", "masked again", "dropped" or "inserted", the first of them
+	Different []int32   `json:"different,omitempty"`            // positions with another token in the end; of rows that grow those of A without a counterpart in B
+	Missing   []int32   `json:"different_b,omitempty"`          // of rows that grow: positions of B without a counterpart in A
+	Length    [2]int    `json:"length,omitzero"`                // of rows that grow: L in the end
+	Inserted  [2]int    `json:"inserted,omitzero"`              // masks
+	Compared  int       `json:"compared"`                       // positions that were blank in both at the start; of rows that grow the answer's, of the longer one
 	Agreement float64   `json:"agreement"`                      // share of equal tokens among them; 1 without any
 	Order     *float64  `json:"order_tau,omitempty"`            // Kendall's tau-b of the steps that opened them last; none where it is undefined
 	Given     bool      `json:"same_start"`                     // both began with the same tokens
@@ -67,7 +73,7 @@ func Compare(a, b *Trace) (*Comparison, error) {
 		c.Rows = append(c.Rows, p)
 		equal, compared = equal+same, compared+p.Compared
 		c.NFE[0], c.NFE[1] = c.NFE[0]+p.NFE[0], c.NFE[1]+p.NFE[1]
-		if len(p.Different) == 0 {
+		if len(p.Different)+len(p.Missing) == 0 {
 			c.Same++
 		}
 		i, j = i+1, j+1
@@ -84,25 +90,36 @@ func pair(a, b *Trace, ra, rb *Row) (_ RowPair, same int, _ error) {
 	if len(ra.Start) != len(rb.Start) {
 		return RowPair{}, 0, fmt.Errorf("row %d has %d positions in %s and %d in %s; compare two runs over the same rows", ra.Index, len(ra.Start), a.Name, len(rb.Start), b.Name)
 	}
+	sa, sb := a.summary(ra), b.summary(rb)
 	p := RowPair{Row: ra.Index, NFE: [2]int{ra.NFE(), rb.NFE()}, Steps: [2]int{ra.StepCount(), rb.StepCount()}, Finish: [2]string{ra.Finish(), rb.Finish()},
-		Revised: [2]int{a.summary(ra).Revised, b.summary(rb).Revised}, Given: slices.Equal(ra.Start, rb.Start),
-		Text: [2]string{a.text(a.Final(ra)), b.text(b.Final(rb))}, FirstStep: firstDifferent(ra, rb)}
+		Revised: [2]int{sa.Revised, sb.Revised}, Given: slices.Equal(ra.Start, rb.Start), Text: [2]string{sa.Text, sb.Text}}
+	p.FirstStep, p.FirstWhat = firstDifferent(ra, rb)
 	ca, cb := a.Replay(ra, len(ra.Steps)), b.Replay(rb, len(rb.Steps))
+	pairs, grows := inPlace(len(ca.Tokens)), a.Header.Growth != nil || b.Header.Growth != nil
+	if grows {
+		p.Length, p.Inserted = [2]int{sa.Length, sb.Length}, [2]int{sa.Inserted, sb.Inserted}
+		pairs = align(ca.Tokens, cb.Tokens)
+		p.Different, p.Missing = alone(pairs, 0, len(ca.Tokens)), alone(pairs, 1, len(cb.Tokens))
+	}
 	var orderA, orderB []int
-	for i := range ca.Tokens {
-		agree := ca.Tokens[i] == cb.Tokens[i] || ca.Tokens[i] == a.mask && cb.Tokens[i] == b.mask
+	for _, at := range pairs {
+		i, j := at[0], at[1]
+		agree := ca.Tokens[i] == cb.Tokens[j] || ca.Tokens[i] == a.mask && cb.Tokens[j] == b.mask
 		if !agree {
 			p.Different = append(p.Different, int32(i))
 		}
-		if ra.Start[i] != a.mask || rb.Start[i] != b.mask {
+		if !ca.Blank[i] || !cb.Blank[j] {
 			continue
 		}
 		if p.Compared++; agree {
 			same++
 		}
-		if ca.Opened[i] > 0 && cb.Opened[i] > 0 {
-			orderA, orderB = append(orderA, ca.Opened[i]), append(orderB, cb.Opened[i])
+		if ca.Opened[i] > 0 && cb.Opened[j] > 0 {
+			orderA, orderB = append(orderA, ca.Opened[i]), append(orderB, cb.Opened[j])
 		}
+	}
+	if grows {
+		p.Compared = max(ca.blanks(), cb.blanks())
 	}
 	p.Agreement = share(same, p.Compared)
 	if tau := kendall(orderA, orderB); !math.IsNaN(tau) {
@@ -111,21 +128,58 @@ func pair(a, b *Trace, ra, rb *Row) (_ RowPair, same int, _ error) {
 	return p, same, nil
 }
 
-// firstDifferent is the first recorded step that wrote or masked something else.
-func firstDifferent(a, b *Row) *int {
-	for k := range max(len(a.Steps), len(b.Steps)) {
-		switch {
-		case k >= len(a.Steps):
-			return &b.Steps[k].Step
-		case k >= len(b.Steps):
-			return &a.Steps[k].Step
-		}
-		x, y := &a.Steps[k], &b.Steps[k]
-		if !sameSet(x.Opened, y.Opened) || !sameSet(each(x.Remasked), each(y.Remasked)) {
-			return &x.Step
+// blanks counts the positions of the answer.
+func (c *Canvas) blanks() int {
+	n := 0
+	for _, blank := range c.Blank {
+		if blank {
+			n++
 		}
 	}
-	return nil
+	return n
+}
+
+// firstDifferent is the first recorded step that did something else, and what.
+func firstDifferent(a, b *Row) (*int, string) {
+	for k := range max(len(a.Steps), len(b.Steps)) {
+		var x, y sampling.TraceEvent
+		step := &x.Step
+		if k < len(b.Steps) {
+			y = b.Steps[k]
+			step = &y.Step
+		}
+		if k < len(a.Steps) {
+			x = a.Steps[k]
+			step = &x.Step
+		}
+		for _, did := range []struct {
+			what string
+			a, b [][2]int32
+		}{
+			{"opened", x.Opened, y.Opened}, {"masked again", each(x.Remasked), each(y.Remasked)}, {"dropped", each(x.Deleted), each(y.Deleted)}, {"inserted", byGap(&x), byGap(&y)},
+		} {
+			if !sameSet(did.a, did.b) {
+				return step, did.what
+			}
+		}
+		if k >= len(a.Steps) || k >= len(b.Steps) {
+			return step, "" // it did nothing, where the other run was over
+		}
+	}
+	return nil, ""
+}
+
+// byGap sums what a step inserted into each gap.
+func byGap(s *sampling.TraceEvent) [][2]int32 {
+	var out [][2]int32
+	for _, in := range s.Inserted {
+		if i := slices.IndexFunc(out, func(o [2]int32) bool { return o[0] == in[0] }); i >= 0 {
+			out[i][1] += in[1]
+		} else {
+			out = append(out, in)
+		}
+	}
+	return out
 }
 
 func each(positions []int32) [][2]int32 {
@@ -206,6 +260,14 @@ func (c *Comparison) Text(look Look) string {
 	return b.String()
 }
 
+// other counts the tokens that differ.
+func (p *RowPair) other() string {
+	if p.Length != [2]int{} {
+		return fmt.Sprintf("%d | %d tokens that the other lacks", len(p.Different), len(p.Missing))
+	}
+	return fmt.Sprintf("%d of %d tokens other", len(p.Different), p.Compared)
+}
+
 func (p *RowPair) draw(look Look) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  NFE %d | %d  steps %d | %d  %s | %s", look.in(title, fmt.Sprintf("row %d", p.Row)), p.NFE[0], p.NFE[1], p.Steps[0], p.Steps[1], p.Finish[0], p.Finish[1])
@@ -217,9 +279,12 @@ func (p *RowPair) draw(look Look) string {
 	}
 	first := "never"
 	if p.FirstStep != nil {
-		first = fmt.Sprintf("in step %d", *p.FirstStep+1)
+		first = strings.TrimSuffix(fmt.Sprintf("in step %d: %s", *p.FirstStep+1, p.FirstWhat), ": ")
 	}
-	fmt.Fprintf(&b, "\n  first differ %s, %d of %d tokens other, agreement %.1f%%", first, len(p.Different), p.Compared, 100*p.Agreement)
+	if p.Length != [2]int{} {
+		fmt.Fprintf(&b, "\n  length %d | %d, inserted %d | %d", p.Length[0], p.Length[1], p.Inserted[0], p.Inserted[1])
+	}
+	fmt.Fprintf(&b, "\n  first differ %s, %s, agreement %.1f%%", first, p.other(), 100*p.Agreement)
 	if p.Order != nil {
 		fmt.Fprintf(&b, ", opening order tau %.2f", *p.Order)
 	}

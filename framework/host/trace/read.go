@@ -33,6 +33,8 @@ type Row struct {
 	Free  []int32               // positions that held a token then and may be revised
 	Steps []sampling.TraceEvent // in order
 	End   *sampling.TraceEvent  // nil where the run was killed before
+
+	length int // after the steps that were read
 }
 
 // Options say how a trace is read.
@@ -55,6 +57,9 @@ func Open(name string, o Options) (*Trace, error) {
 	}
 	return Read(name, text, o)
 }
+
+// longest bounds the cap on growing rows, so that no file makes a reader take all memory.
+const longest = 1 << 16
 
 const howto = "`mdmhost sample --trace FILE` writes one"
 
@@ -104,8 +109,11 @@ func (t *Trace) header(line []byte) error {
 	if err := json.Unmarshal(line, &h); err != nil || h.Trace == -1 {
 		return fmt.Errorf(`expected a trace, which begins with {"trace":%d, ...}; %s`, sampling.TraceVersion, howto)
 	}
-	if h.Trace < 1 || h.Trace > sampling.TraceVersion {
-		return fmt.Errorf("the trace is of version %d, expected %d; use the mdmhost that wrote it, or a newer one", h.Trace, sampling.TraceVersion)
+	if h.Trace < 1 || h.Trace > sampling.TraceGrowingVersion {
+		return fmt.Errorf("the trace is of version %d, expected %d or %d; use the mdmhost that wrote it, or a newer one", h.Trace, sampling.TraceVersion, sampling.TraceGrowingVersion)
+	}
+	if g := h.Growth; h.Trace == sampling.TraceGrowingVersion && (g == nil || g.Cap < 1 || g.Cap > longest || h.MaskID == nil) {
+		return fmt.Errorf("a trace of version %d, whose rows grow: expected growth with a cap from 1 to %d, and mask_id; record the trace anew", h.Trace, longest)
 	}
 	if g := h.Grid; g != nil && (g.Rows < 1 || g.Cols < 1) {
 		return fmt.Errorf("grid: %d rows of %d cells, expected at least one of both; record the trace anew", g.Rows, g.Cols)
@@ -134,7 +142,7 @@ func (t *Trace) event(line []byte, rows map[int64]*Row) error {
 		if rows[e.Row] != nil {
 			return fmt.Errorf("row %d begins a second time; record the trace anew", e.Row)
 		}
-		r := &Row{Index: e.Row, Start: e.Tokens, Free: e.Free}
+		r := &Row{Index: e.Row, Start: e.Tokens, Free: e.Free, length: len(e.Tokens)}
 		rows[e.Row], t.Rows = r, append(t.Rows, r)
 		return r.within(e.Free)
 	case sampling.TraceStep:
@@ -143,7 +151,10 @@ func (t *Trace) event(line []byte, rows map[int64]*Row) error {
 			return fmt.Errorf("a step of row %d, which is not on its way; record the trace anew", e.Row)
 		}
 		r.Steps = append(r.Steps, e)
-		return r.check(&e)
+		if err := r.check(&e); err != nil {
+			return err
+		}
+		return t.reshape(r, &e)
 	case sampling.TraceEnd:
 		r := rows[e.Row]
 		if r == nil || r.End != nil {
@@ -158,7 +169,7 @@ func (t *Trace) event(line []byte, rows map[int64]*Row) error {
 
 // check holds a step against its row.
 func (r *Row) check(e *sampling.TraceEvent) error {
-	at := slices.Clone(e.Remasked)
+	at := slices.Concat(e.Remasked, e.Deleted)
 	for _, w := range slices.Concat(e.Opened, e.Guess) {
 		at = append(at, w[0])
 	}
@@ -175,10 +186,37 @@ func (r *Row) check(e *sampling.TraceEvent) error {
 
 func (r *Row) within(positions []int32) error {
 	for _, p := range positions {
-		if p < 0 || int(p) >= len(r.Start) {
-			return fmt.Errorf("position %d of row %d, which has %d; record the trace anew", p, r.Index, len(r.Start))
+		if p < 0 || int(p) >= r.length {
+			return fmt.Errorf("position %d of row %d, which has %d; record the trace anew", p, r.Index, r.length)
 		}
 	}
+	return nil
+}
+
+// reshape holds what leaves and comes against the row and its cap, and takes the length that the step leaves. A row may be longer than
+// the cap from its start, but does not grow then.
+func (t *Trace) reshape(r *Row, e *sampling.TraceEvent) error {
+	if len(e.Deleted)+len(e.Inserted) == 0 {
+		return nil
+	}
+	if t.Header.Growth == nil {
+		return fmt.Errorf("row %d changes its length, but the trace is of version %d, whose rows keep theirs; record the trace anew", r.Index, t.Header.Trace)
+	}
+	gone := slices.Clone(e.Deleted)
+	slices.Sort(gone)
+	if len(slices.Compact(gone)) < len(e.Deleted) {
+		return fmt.Errorf("a position of row %d leaves it twice; record the trace anew", r.Index)
+	}
+	kept, added := r.length-len(e.Deleted), 0
+	for _, in := range e.Inserted {
+		if in[0] < 0 || int(in[0]) > kept || in[1] < 1 {
+			return fmt.Errorf("%d masks in gap %d of row %d, which has gaps 0 to %d; record the trace anew", in[1], in[0], r.Index, kept)
+		}
+		if added += int(in[1]); kept+added > t.Header.Growth.Cap {
+			return fmt.Errorf("row %d grows to more than %d positions, the cap that the trace names; record the trace anew", r.Index, t.Header.Growth.Cap)
+		}
+	}
+	r.length = kept + added
 	return nil
 }
 
@@ -186,7 +224,7 @@ func (r *Row) within(positions []int32) error {
 func (t *Trace) guessMask() {
 	for _, r := range t.Rows {
 		for _, s := range r.Steps {
-			if t.mask < 0 && len(s.Opened) > 0 {
+			if t.mask < 0 && len(s.Opened) > 0 { // such a trace's rows keep their length
 				t.mask = r.Start[s.Opened[0][0]]
 			}
 		}

@@ -2,43 +2,105 @@ package trace
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
-// Canvas is a row after some of its steps.
+// Canvas is a row after some of its steps. Positions are those that the row has then.
 type Canvas struct {
 	Tokens  []int32   // [L] the mask id where masked
 	Opened  []int     // [L] step, counted from 1, that opened the position last; 0 where it is masked or was given
 	Written []int     // [L] step that wrote it last: the same, or a later one that overwrote it
+	Born    []int     // [L] step that inserted it; 0 where it was there from the start
 	Logp    []float32 // [L] when it was written; NaN where unknown, masked or given
+	Blank   []bool    // [L] it was masked at the start, or inserted: the answer lies here
 }
 
 // Replay returns the row after its first n steps of those recorded.
-func (t *Trace) Replay(r *Row, n int) Canvas {
-	l := len(r.Start)
-	c := Canvas{Tokens: slices.Clone(r.Start), Opened: make([]int, l), Written: make([]int, l), Logp: make([]float32, l)}
-	for i := range c.Logp {
-		c.Logp[i] = float32(math.NaN())
-	}
-	for k, s := range r.Steps[:min(n, len(r.Steps))] {
-		for i, w := range s.Opened {
-			if c.Tokens[w[0]] == t.mask {
-				c.Opened[w[0]] = k + 1
-			}
-			c.Tokens[w[0]], c.Written[w[0]], c.Logp[w[0]] = w[1], k+1, float32(math.NaN())
-			if i < len(s.Logp) {
-				c.Logp[w[0]] = s.Logp[i]
+func (t *Trace) Replay(r *Row, n int) Canvas { return *t.after(r, n).Canvas }
+
+// played is a canvas with what its last step overwrote: positions, of the row before it, that held a token already. Lines of a trace
+// name them among what was opened: they differ in what stood there.
+type played struct {
+	*Canvas
+	over []int32
+}
+
+// play yields the canvas at the start and after each of the first n recorded steps. It is the same one, changed.
+func (t *Trace) play(r *Row, n int) iter.Seq[played] {
+	return func(yield func(played) bool) {
+		l := len(r.Start)
+		c := &Canvas{Tokens: slices.Clone(r.Start), Opened: make([]int, l), Written: make([]int, l), Born: make([]int, l), Logp: make([]float32, l), Blank: make([]bool, l)}
+		for i, id := range r.Start {
+			c.Logp[i], c.Blank[i] = unknown, id == t.mask
+		}
+		if !yield(played{Canvas: c}) {
+			return
+		}
+		for k := range r.Steps[:min(n, len(r.Steps))] {
+			if !yield(played{c, c.advance(&r.Steps[k], k+1, t.mask)}) {
+				return
 			}
 		}
-		for _, p := range s.Remasked {
-			c.Tokens[p], c.Opened[p], c.Written[p], c.Logp[p] = t.mask, 0, 0, float32(math.NaN())
+	}
+}
+
+// after is the last that play yields.
+func (t *Trace) after(r *Row, n int) (last played) {
+	for last = range t.play(r, n) {
+		continue
+	}
+	return last
+}
+
+var unknown = float32(math.NaN())
+
+// advance applies a step, the k-th from 1, and returns the positions that it overwrote.
+func (c *Canvas) advance(s *sampling.TraceEvent, k int, mask int32) (over []int32) {
+	for i, w := range s.Opened {
+		p := w[0]
+		if c.Tokens[p] == mask {
+			c.Opened[p] = k
+		} else {
+			over = append(over, p)
+		}
+		c.Tokens[p], c.Written[p], c.Logp[p] = w[1], k, unknown
+		if i < len(s.Logp) {
+			c.Logp[p] = s.Logp[i]
 		}
 	}
-	return c
+	for _, p := range s.Remasked {
+		c.Tokens[p], c.Opened[p], c.Written[p], c.Logp[p] = mask, 0, 0, unknown
+	}
+	if len(s.Deleted)+len(s.Inserted) > 0 {
+		shift := sampling.NewShift(len(c.Tokens), s.Deleted, insertions(s))
+		c.Tokens, c.Born, c.Blank = sampling.Shifted(shift, c.Tokens, mask), sampling.Shifted(shift, c.Born, k), sampling.Shifted(shift, c.Blank, true)
+		c.Opened, c.Written, c.Logp = sampling.Shifted(shift, c.Opened, 0), sampling.Shifted(shift, c.Written, 0), sampling.Shifted(shift, c.Logp, unknown)
+	}
+	return over
+}
+
+func insertions(s *sampling.TraceEvent) []sampling.Insertion {
+	out := make([]sampling.Insertion, len(s.Inserted))
+	for i, in := range s.Inserted {
+		out[i] = sampling.Insertion{Gap: in[0], Count: in[1]}
+	}
+	return out
+}
+
+// masks is how many masks a step inserted.
+func masks(s *sampling.TraceEvent) int {
+	n := 0
+	for _, in := range s.Inserted {
+		n += int(in[1])
+	}
+	return n
 }
 
 // Final is the row's result, or its last canvas where it has none.
@@ -86,24 +148,6 @@ func (r *Row) Remasked() int {
 		n += len(s.Remasked)
 	}
 	return n
-}
-
-// overwrites lists by recorded step the positions that held a token and that the step wrote all the same. Lines of a trace
-// name them among what was opened: they differ in what stood there.
-func (t *Trace) overwrites(r *Row) [][]int32 {
-	tokens, out := slices.Clone(r.Start), make([][]int32, len(r.Steps))
-	for k, s := range r.Steps {
-		for _, w := range s.Opened {
-			if tokens[w[0]] != t.mask {
-				out[k] = append(out[k], w[0])
-			}
-			tokens[w[0]] = w[1]
-		}
-		for _, p := range s.Remasked {
-			tokens[p] = t.mask
-		}
-	}
-	return out
 }
 
 // Blanks counts masked positions of a canvas.

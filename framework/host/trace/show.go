@@ -15,11 +15,12 @@ import (
 )
 
 var (
-	title = lipgloss.NewStyle().Bold(true)
-	faint = lipgloss.NewStyle().Faint(true)
-	fresh = lipgloss.NewStyle().Foreground(lipgloss.Green).Bold(true)
-	again = lipgloss.NewStyle().Foreground(lipgloss.Red)
-	curve = lipgloss.NewStyle().Foreground(lipgloss.Blue)
+	title   = lipgloss.NewStyle().Bold(true)
+	faint   = lipgloss.NewStyle().Faint(true)
+	fresh   = lipgloss.NewStyle().Foreground(lipgloss.Green).Bold(true)
+	again   = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	newborn = lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true)
+	curve   = lipgloss.NewStyle().Foreground(lipgloss.Blue)
 )
 
 // Look says how a trace is drawn.
@@ -43,6 +44,9 @@ func (t *Trace) Overview(look Look) string {
 		if overwritten {
 			line += fmt.Sprintf(" overwritten %-3d", s.Overwritten)
 		}
+		if t.Header.Growth != nil {
+			line += fmt.Sprintf(" length %-4d", s.Length)
+		}
 		line += " " + s.Text
 		if s.Error != "" {
 			line += "  (" + clean(s.Error) + ")"
@@ -52,34 +56,80 @@ func (t *Trace) Overview(look Look) string {
 	return b.String()
 }
 
-// Row draws the timeline of a row: what each step opened, overwrote and masked again, and the entropy over the steps.
+// Row draws the timeline of a row: what each step opened, overwrote, masked again and inserted, and the entropy over the steps. Of rows
+// that grow it tells the length over the steps, and of each token of the answer when it was inserted and when it was opened.
 func (t *Trace) Row(r *Row, look Look) string {
 	var b strings.Builder
 	b.WriteString(t.head(look))
 	s := t.summary(r)
 	fmt.Fprintf(&b, "%s  %s  NFE %d  steps %d  blanks %d  tokens per NFE %.2f\n", look.in(title, fmt.Sprintf("row %d", r.Index)), s.Finish, s.NFE, s.Steps, s.Blanks, ratio(s.Opened, s.NFE))
+	if t.Header.Growth != nil {
+		b.WriteString(t.grown(r, &s) + "\n")
+	}
 	if s.Error != "" {
 		b.WriteString(look.in(again, "error "+clean(s.Error)) + "\n")
 	}
 	points := t.timeline(r)
-	entropies, counts := make([]float64, len(points)), make([]float64, len(points))
+	entropies, counts, lengths := make([]float64, len(points)), make([]float64, len(points)), make([]float64, len(points))
 	for i, p := range points {
-		entropies[i], counts[i] = math.NaN(), float64(p.Opened)
+		entropies[i], counts[i], lengths[i] = math.NaN(), float64(p.Opened), float64(p.Length)
 		if p.Entropy != nil {
 			entropies[i] = *p.Entropy
 		}
 	}
-	b.WriteString(look.spark("entropy", entropies, "nats") + look.spark("opened", counts, "tokens"))
-	for k, over := range t.overwrites(r) {
-		b.WriteString(t.stepLine(&r.Steps[k], &points[k], over, look) + "\n")
+	b.WriteString(look.spark("entropy", entropies, "nats a step") + look.spark("opened", counts, "tokens a step"))
+	if t.Header.Growth != nil {
+		b.WriteString(look.spark("length", lengths, "positions"))
+	}
+	k := -1
+	for c := range t.play(r, len(r.Steps)) {
+		if k++; k > 0 {
+			b.WriteString(t.stepLine(&r.Steps[k-1], &points[k-1], c.over, look) + "\n")
+		}
 	}
 	fmt.Fprintf(&b, "%s %s\n", look.in(faint, "result"), s.Text)
+	if t.Header.Growth != nil {
+		b.WriteString(look.in(faint, "lives") + t.lives(r) + "\n")
+	}
+	return b.String()
+}
+
+// grown says how far a row grew and what kept it from growing further.
+func (t *Trace) grown(r *Row, s *RowSummary) string {
+	line := fmt.Sprintf("length %d -> %d  inserted %d", len(r.Start), s.Length, s.Inserted)
+	if s.Deleted > 0 {
+		line += fmt.Sprintf("  dropped %d", s.Deleted)
+	}
+	if s.Capped > 0 {
+		line += fmt.Sprintf("  refused by the cap of %d in %s", t.Header.Growth.Cap, count(s.Capped, "step"))
+	}
+	return line
+}
+
+// lives tells of each token of the last canvas that was not given the step that inserted it and the step that opened it last.
+func (t *Trace) lives(r *Row) string {
+	c := t.Replay(r, len(r.Steps))
+	born, opened := r.steps(c.Born), r.steps(c.Opened)
+	var b strings.Builder
+	for i, id := range c.Tokens {
+		if !c.Blank[i] {
+			continue
+		}
+		until := "masked"
+		if opened[i] >= 0 {
+			until = fmt.Sprint(opened[i] + 1)
+		}
+		fmt.Fprintf(&b, "  %s %d>%s", cmp.Or(t.piece(id), "∅"), born[i]+1, until)
+	}
 	return b.String()
 }
 
 // stepLine is one step: its number, what it did, and the tokens that it wrote with their positions, those of over over others.
 func (t *Trace) stepLine(s *sampling.TraceEvent, p *Point, over []int32, look Look) string {
 	line := fmt.Sprintf("step %-4d masked %-4d", p.Step+1, p.Masked)
+	if t.Header.Growth != nil {
+		line += fmt.Sprintf(" of %-4d", p.Length)
+	}
 	if p.Entropy != nil {
 		line += fmt.Sprintf(" H %-5.2f", *p.Entropy)
 	}
@@ -98,6 +148,15 @@ func (t *Trace) stepLine(s *sampling.TraceEvent, p *Point, over []int32, look Lo
 	for _, at := range s.Remasked {
 		line += "  " + look.in(again, fmt.Sprintf("-%d", at))
 	}
+	for _, at := range s.Deleted {
+		line += "  " + look.in(again, fmt.Sprintf("x%d", at))
+	}
+	for _, in := range s.Inserted {
+		line += "  " + look.in(newborn, fmt.Sprintf("^%d", in[0]))
+		if in[1] > 1 {
+			line += look.in(newborn, fmt.Sprintf("*%d", in[1]))
+		}
+	}
 	return line
 }
 
@@ -112,8 +171,12 @@ func (t *Trace) Step(r *Row, n int, look Look) (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString(t.head(look))
-	c := t.Replay(r, recorded)
-	fmt.Fprintf(&b, "%s  after step %d of %d  masked %d\n", look.in(title, fmt.Sprintf("row %d", r.Index)), n, r.StepCount(), t.Blanks(c.Tokens))
+	c := t.after(r, recorded)
+	fmt.Fprintf(&b, "%s  after step %d of %d  masked %d", look.in(title, fmt.Sprintf("row %d", r.Index)), n, r.StepCount(), t.Blanks(c.Tokens))
+	if t.Header.Growth != nil {
+		fmt.Fprintf(&b, " of %d", len(c.Tokens))
+	}
+	b.WriteByte('\n')
 	g := t.Header.Grid
 	grid := g != nil && len(c.Tokens)%g.Cols == 0 && len(c.Tokens)/g.Cols == g.Rows
 	for i, id := range c.Tokens {
@@ -122,6 +185,8 @@ func (t *Trace) Step(r *Row, n int, look Look) (string, error) {
 			text = cmp.Or(text, "·")
 		}
 		switch {
+		case id == t.mask && recorded > 0 && c.Born[i] == recorded:
+			text = look.in(newborn, text)
 		case id == t.mask:
 			text = look.in(faint, text)
 		case recorded > 0 && c.Written[i] == recorded:
@@ -140,7 +205,7 @@ func (t *Trace) Step(r *Row, n int, look Look) (string, error) {
 	}
 	if recorded > 0 {
 		k := recorded - 1
-		b.WriteString(t.stepLine(&r.Steps[k], &t.timeline(r)[k], t.overwrites(r)[k], look) + "\n")
+		b.WriteString(t.stepLine(&r.Steps[k], &t.timeline(r)[k], c.over, look) + "\n")
 	}
 	return b.String(), nil
 }
@@ -160,6 +225,9 @@ func (t *Trace) head(look Look) string {
 	}
 	s := t.Summarise()
 	line += fmt.Sprintf("\n%d rows  NFE %d  tokens per NFE %.2f\n", len(s.Rows), s.NFE, s.TokensPerNFE)
+	if g := h.Growth; g != nil && len(s.Rows) > 0 {
+		line += s.lengths() + "\n"
+	}
 	if t.LeftOut > 0 {
 		line += fmt.Sprintf("%d further rows had no room in this file\n", t.LeftOut)
 	}
@@ -202,7 +270,7 @@ func (l Look) spark(name string, values []float64, unit string) string {
 		share := max(sum/float64(n)/max(most, 1e-12), 0) // what is below zero is nobody's entropy
 		b.WriteRune(levels[int(math.Round(share*float64(len(levels)-1)))])
 	}
-	return fmt.Sprintf("%-8s%s  up to %.4g %s a step\n", name, l.in(curve, b.String()), most, unit)
+	return fmt.Sprintf("%-8s%s  up to %.4g %s\n", name, l.in(curve, b.String()), most, unit)
 }
 
 func (l Look) in(s lipgloss.Style, text string) string {

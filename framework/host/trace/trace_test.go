@@ -187,7 +187,7 @@ func TestBadInput(t *testing.T) {
 		"answers":       {`{"index":0,"seed":1,"text":"CCO"}` + "\n", `bad: line 1: expected a trace, which begins with {"trace":1, ...}`},
 		"text":          {"hello\n", `bad: line 1: expected a trace`},
 		"list":          {"[1]\n", `bad: line 1: expected a trace`},
-		"newer":         {`{"trace":2}` + "\n", "bad: line 1: the trace is of version 2, expected 1; use the mdmhost that wrote it, or a newer one"},
+		"newer":         {`{"trace":3}` + "\n", "bad: line 1: the trace is of version 3, expected 1 or 2; use the mdmhost that wrote it, or a newer one"},
 		"older":         {`{"trace":0}` + "\n", "bad: line 1: the trace is of version 0"},
 		"grid":          {`{"trace":1,"grid":{"rows":-1,"cols":3}}` + "\n", "bad: line 1: grid: -1 rows of 3 cells"},
 		"cut header":    {`{"trace":1,"se`, "bad: line 1: expected a trace"},
@@ -263,7 +263,7 @@ func TestCompare(t *testing.T) {
 	one, tau := 1, 0.6 // of 6 pairs one is tied in both, one is discordant: (4 - 1) / 5
 	want := &trace.Comparison{A: "a", B: "b", OnlyA: []int64{3}, Agreement: 0.75, NFE: [2]int{3, 3},
 		Settings: []trace.SettingsPair{{Key: "seed", A: uint64(7), B: uint64(8)}},
-		Rows: []trace.RowPair{{NFE: [2]int{3, 3}, Steps: [2]int{3, 3}, Finish: [2]string{"complete", "steps"}, FirstStep: &one, Different: []int32{3},
+		Rows: []trace.RowPair{{NFE: [2]int{3, 3}, Steps: [2]int{3, 3}, Finish: [2]string{"complete", "steps"}, FirstStep: &one, FirstWhat: "opened", Different: []int32{3},
 			Compared: 4, Agreement: 0.75, Order: &tau, Given: true, Text: [2]string{"#1#1#1#1", "#1#1#1#0"}}}}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Error(diff)
@@ -330,6 +330,7 @@ func positions(l int) []int {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(toy))
 	f.Add([]byte(header))
+	f.Add([]byte(growing))
 	f.Add([]byte(toy[:len(toy)-9]))
 	f.Add([]byte(`{"trace":1}` + "\n" + `{"event":"row","row":-1,"tokens":[]}` + "\n" + `{"event":"step","row":-1,"entropy":-1e300,"metrics":{"":0}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
