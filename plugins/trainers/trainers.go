@@ -3,7 +3,9 @@ package trainers
 
 import (
 	"github.com/mdmhost/mdmhost/framework/training/spec"
+	"github.com/mdmhost/mdmhost/plugins/trainers/flexmdm"
 	"github.com/mdmhost/mdmhost/plugins/trainers/genmd4"
+	"github.com/mdmhost/mdmhost/plugins/trainers/loflexmdm"
 	"github.com/mdmhost/mdmhost/plugins/trainers/md4"
 	"github.com/mdmhost/mdmhost/plugins/trainers/p2planner"
 	"github.com/mdmhost/mdmhost/plugins/trainers/papl"
@@ -11,5 +13,5 @@ import (
 
 // All returns the constructors by name.
 func All() map[string]func() spec.Trainer {
-	return map[string]func() spec.Trainer{"genmd4": genmd4.New, "md4": md4.New, "p2planner": p2planner.New, "papl": papl.New}
+	return map[string]func() spec.Trainer{"flexmdm": flexmdm.New, "genmd4": genmd4.New, "loflexmdm": loflexmdm.New, "md4": md4.New, "p2planner": p2planner.New, "papl": papl.New}
 }
