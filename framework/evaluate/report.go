@@ -55,9 +55,9 @@ type ExactRow struct {
 func (r *Report) Write(w io.Writer) error {
 	var b bytes.Buffer
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-10s%s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	line(r.Bound.Kind, "%s", r.Bound.describe())
+	line(strings.ReplaceAll(r.Bound.Kind, "_", " "), "%s", r.Bound.describe())
 	rows := fmt.Sprint(r.Bound.Rows)
 	if r.Available > r.Bound.Rows {
 		rows += fmt.Sprintf(" of %d", r.Available)

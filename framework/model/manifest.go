@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,6 +37,9 @@ type Manifest struct {
 
 	Digests map[string]string `json:"digests,omitempty"` // file -> sha256
 }
+
+// The conventions of Gap.
+const gapEOS = "eos" // a fixed token ends every row, and the gap behind it never grows
 
 // Time says what the network knows of the time t in [0, 1].
 type Time struct {
@@ -84,6 +88,9 @@ type Network struct {
 	ONNX       string `json:"onnx,omitempty"`
 	Parameters string `json:"parameters,omitempty"`
 	Prefix     string `json:"prefix,omitempty"`
+
+	// Config has the keys of config.json, for a network of the framework's own; without it the network is the denoiser but for its head.
+	Config json.RawMessage `json:"config,omitempty"`
 }
 
 // Trainer says how the model was trained.

@@ -65,13 +65,17 @@ func load(name string, read func(file string) ([]byte, error)) (Config, Values, 
 
 // fromTensors copies the parameters out of a file; what [Extra] reads is left out.
 func fromTensors(c Config, tensors []safetensors.Tensor) (Values, error) {
+	return fromParams(Params(c), slices.DeleteFunc(slices.Clone(tensors), func(t safetensors.Tensor) bool { return isExtra(t.Name) }))
+}
+
+func fromParams(params []Param, tensors []safetensors.Tensor) (Values, error) {
 	have := map[string]safetensors.Tensor{}
 	for _, t := range tensors {
 		have[t.Name] = t
 	}
 	out := Values{}
 	var problems []error
-	for _, p := range Params(c) {
+	for _, p := range params {
 		t, ok := have[p.Name]
 		delete(have, p.Name)
 		switch {
@@ -90,7 +94,7 @@ func fromTensors(c Config, tensors []safetensors.Tensor) (Values, error) {
 		out[p.Name] = slices.Clone(values)
 	}
 	for _, t := range tensors {
-		if _, left := have[t.Name]; left && !isExtra(t.Name) {
+		if _, left := have[t.Name]; left {
 			problems = append(problems, fmt.Errorf("tensor %q is unexpected: config.json describes no such parameter", t.Name))
 		}
 	}
