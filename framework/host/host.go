@@ -102,6 +102,9 @@ func (h *Host) start(ctx context.Context) error {
 	}
 	run := sampling.Run{ID: strconv.FormatUint(h.seed, 36), Capabilities: h.denoiser.Capabilities(), MaskID: h.model.MaskID,
 		V: h.writable(), Temperature: h.cfg.Sampling.Temperature, KeepsWritten: !h.planner.desc.CanRemask}
+	if run.Exponents, err = h.model.Exponents(); err != nil {
+		return err
+	}
 	run.Capabilities.Serves.PlannerScore = h.network != nil
 	run.Capabilities.Serves.LogpLeaveOneOut = h.leavesOut()
 	h.options = planning

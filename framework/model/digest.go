@@ -35,6 +35,9 @@ func (m *Model) Files() ([]File, error) {
 	for _, location := range m.Graph.External() {
 		names = append(names, path.Join(path.Dir(m.ONNXName), location))
 	}
+	if m.Manifest.Schedule.Kind == perToken {
+		names = append(names, parametersFileName) // the exponents
+	}
 	slices.Sort(names)
 	files := make([]File, len(names))
 	for i, name := range names {

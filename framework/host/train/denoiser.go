@@ -29,6 +29,8 @@ type denoiser struct {
 	suppress []int64 // ids that no position can turn out to be, sorted
 	notes    []string
 
+	exponents []float32 // [V] parameters of a learned schedule (spec.RawExponents), or nil
+
 	config  *network.Config  // of the framework's own networks, else nil
 	foreign *foreign.Network // of other files, else nil
 	model   *model.Model     // where it came from; nil for a new network
@@ -128,6 +130,9 @@ func loadDenoiser(m *model.Model) (out *denoiser, err error) {
 			out.values[n.Parameters()[i].Name] = v
 		}
 		out.notes = strings.Split(strings.TrimSpace(report.String()), "\n")
+	}
+	if out.exponents, err = rawExponents(m); err != nil {
+		return nil, err
 	}
 	out.model, out.mask, out.pad, out.tokens = m, m.MaskID, m.Config.Pad, m.Tokenizer
 	out.suppress = suppressed(m.Tokenizer, out.v, out.mask, out.pad)

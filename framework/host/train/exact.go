@@ -8,6 +8,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/diffusion"
 	"github.com/mdmhost/mdmhost/framework/evaluate"
 	"github.com/mdmhost/mdmhost/framework/training/data"
+	"github.com/mdmhost/mdmhost/framework/training/spec"
 )
 
 // mostExact is the most free positions of a row that is enumerated here: 4095 passes.
@@ -15,6 +16,9 @@ const mostExact = 12
 
 // checkExact refuses rows and models that cannot be enumerated.
 func (g *gauge) checkExact(d *data.Dataset, rows int) error {
+	if kind := g.trainer.reply.Schedule.Kind; kind == spec.PerToken {
+		return fmt.Errorf("model %s: its tokens have speeds of their own, and enumeration is for schedules that all tokens share; leave --exact out", g.model.Name)
+	}
 	if g.model.Timesteps {
 		return fmt.Errorf("model %s: takes the time, and enumeration is for models without; leave --exact out", g.model.Name)
 	}

@@ -74,12 +74,16 @@ func (s *session) writeModel(c *checkpoint.Checkpoint) error {
 	if err != nil {
 		return err
 	}
+	extra, err := s.schedule(c)
+	if err != nil {
+		return err
+	}
 	dir := filepath.Join(s.cfg.Train.Run, ModelDir)
 	if d.foreign != nil {
-		return s.writeForeign(dir, d, values, c.Manifest.Step)
+		return s.writeForeign(dir, d, values, extra, c.Manifest.Step)
 	}
 	m := network.ModelDir{Config: *d.config, Values: values, Tokenizer: s.data.Vocabulary.JSON, Special: s.special(),
-		Manifest: s.finished(c.Manifest.Step), Generation: s.generation(), Export: network.ExportOptions{Precision: s.cfg.Train.Precision}, DType: safetensors.F32}
+		Manifest: s.finished(c.Manifest.Step), Generation: s.generation(), Export: network.ExportOptions{Precision: s.cfg.Train.Precision}, DType: safetensors.F32, Extra: extra}
 	if s.cfg.Train.Precision == network.Float16 {
 		m.DType = safetensors.F16
 	}
@@ -88,7 +92,7 @@ func (s *session) writeModel(c *checkpoint.Checkpoint) error {
 
 // writeForeign writes a model directory like the one that the run began with: the ONNX file with the learned values in it, the
 // parameters, and everything else as it was.
-func (s *session) writeForeign(dir string, d *denoiser, values map[string][]float32, step int64) error {
+func (s *session) writeForeign(dir string, d *denoiser, values map[string][]float32, extra []safetensors.Tensor, step int64) error {
 	var ordered [][]float32
 	var tensors []safetensors.Tensor
 	for _, p := range d.Parameters() {
@@ -112,6 +116,7 @@ func (s *session) writeForeign(dir string, d *denoiser, values map[string][]floa
 			}
 		}
 	}
+	tensors = append(tensors, extra...)
 	var parameters bytes.Buffer
 	if err := safetensors.Encode(&parameters, tensors, map[string]string{"format": "pt"}); err != nil {
 		return err
@@ -149,11 +154,7 @@ func (s *session) writeForeign(dir string, d *denoiser, values map[string][]floa
 
 // valuesOf reads a network's parameters out of a checkpoint.
 func valuesOf(c *checkpoint.Checkpoint, name string) (_ network.Values, err error) {
-	file := checkpoint.ModelFile
-	if c.Has(checkpoint.EMAFile) {
-		file = checkpoint.EMAFile
-	}
-	f, err := c.Open(file)
+	f, err := c.Open(parametersOf(c))
 	if err != nil {
 		return nil, err
 	}

@@ -52,6 +52,9 @@ func openGauge(ctx context.Context, cfg *config.Config, o host.Options) (*gauge,
 	if g.trainer, err = ask(ctx, g.cfg, o, g.denoiser); err != nil {
 		return nil, err
 	}
+	if err := g.holdExponents(); err != nil {
+		return nil, err
+	}
 	if err := g.checkReply(); err != nil {
 		return nil, err
 	}

@@ -109,6 +109,9 @@ func begin(ps []artifact.Parameter, s *spec.Spec, d *denoiser, others map[string
 	return flat(ps, func(p *artifact.Parameter) ([]float32, error) {
 		for i := range s.Params {
 			if s.Params[i].Name == p.Name {
+				if p.Name == spec.RawExponents && d.exponents != nil {
+					return d.exponents, nil
+				}
 				return draw(&s.Params[i], seed), nil
 			}
 		}
