@@ -5,6 +5,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/samplers/gillespie"
 	"github.com/mdmhost/mdmhost/plugins/samplers/infogain"
+	"github.com/mdmhost/mdmhost/plugins/samplers/insertion"
 	"github.com/mdmhost/mdmhost/plugins/samplers/masked"
 )
 
@@ -13,6 +14,7 @@ func All() map[string]func() sampling.Sampler {
 	return map[string]func() sampling.Sampler{
 		"gillespie": gillespie.New,
 		"infogain":  infogain.New,
+		"insertion": insertion.New,
 		"masked":    masked.New,
 	}
 }
