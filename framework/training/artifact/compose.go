@@ -118,17 +118,20 @@ func (k *composer) collect() error {
 		if err != nil {
 			return err
 		}
-		owner := n.Name
-		if n.ShareWith != "" {
-			owner = n.ShareWith
+		shared, err := k.shared(n)
+		if err != nil {
+			return err
 		}
 		k.names[n.Name] = map[string]string{}
 		for _, p := range net.Parameters() {
-			k.names[n.Name][p.Name] = owner + "." + p.Name
-			if n.ShareWith == "" {
-				p.Name = n.Name + "." + p.Name
-				k.add(p, n.Frozen)
+			if shape, ok := shared[p.Name]; ok && slices.Equal(shape, p.Shape) {
+				k.names[n.Name][p.Name] = n.ShareWith + "." + p.Name
+				continue
 			}
+			local := p.Name
+			p.Name = n.Name + "." + local
+			k.names[n.Name][local] = p.Name
+			k.add(p, n.Frozen)
 		}
 	}
 	for _, p := range s.Params {
@@ -140,6 +143,23 @@ func (k *composer) collect() error {
 	}
 	k.still, err = lay(k.frozen)
 	return err
+}
+
+// shared are the shapes of the parameters that a network may share with another, by name.
+func (k *composer) shared(n *spec.Network) (map[string][]int64, error) {
+	i := slices.IndexFunc(k.Reply.Spec.Networks, func(o spec.Network) bool { return n.ShareWith != "" && o.Name == n.ShareWith })
+	if i < 0 {
+		return nil, nil
+	}
+	owner, err := k.network(&k.Reply.Spec.Networks[i])
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]int64{}
+	for _, p := range owner.Parameters() {
+		out[p.Name] = p.Shape
+	}
+	return out, nil
 }
 
 func (k *composer) add(p Parameter, frozen bool) {

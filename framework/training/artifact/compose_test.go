@@ -42,3 +42,45 @@ func TestLossOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedNetworks: a network that shares another's parameters has those of its own that the other lacks, and no more.
+func TestSharedNetworks(t *testing.T) {
+	c := network.Config{VocabSize: 6, HiddenSize: 8, Layers: 1, Heads: 2, MaxPositions: 5, Gaps: network.GapsEOS, Time: network.AdaLN}.Filled()
+	denoiser := artifact.Transformer(c)
+	task := spec.Task{Options: []byte(`{}`), V: 6, MaskID: 5, PadID: 4, Suppressed: []int64{4, 5}, Denoiser: denoiser.Signature(), Opset: graph.DefaultOpset}
+	for share, own := range map[string]int{"": len(network.Params(network.OrderOf(c, false))), spec.Denoiser: 4} {
+		order := artifact.Transformer(network.OrderOf(c, share != ""))
+		ordered := sdk.NewTrainer("ordered", func(struct{}, spec.Task) (trainer.Definition, error) {
+			return trainer.Definition{Summary: "ordered", Networks: []spec.Network{{Name: "order", Signature: order.Signature(), Init: spec.Fresh, ShareWith: share}},
+				Loss: func(g *graph.Builder, in trainer.Inputs) trainer.Loss {
+					at := in.Uniform("t", "B")
+					speeds := in.Network("order", trainer.IDs(in.Tokens()).At(at))["order"] // [B, L, 2]
+					rates := in.Network("denoiser", trainer.IDs(in.Tokens()).At(at))["insertion_rate"]
+					missing := g.Sub(g.Slice(rates, 1, 0, 5), g.Squeeze(g.Slice(speeds, 2, 0, 1), 2)) // [B, L]
+					return trainer.PerToken(g.RowSum(g.Mul(missing, missing)), in.FreeCount())
+				}}, nil
+		})
+		reply, err := ordered.Build(t.Context(), task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := artifact.Compose(artifact.Composition{Trainer: "ordered", Task: task, Reply: reply, Networks: map[string]artifact.Network{spec.Denoiser: denoiser, "order": order}, Rows: 2, EvalRows: 2, Length: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, all int
+		for _, p := range s.Manifest.Parameters {
+			switch {
+			case strings.HasPrefix(p.Name, "denoiser."):
+				all++
+			case strings.HasPrefix(p.Name, "order."):
+				got++
+			default:
+				t.Errorf("parameter %s is nobody's", p.Name)
+			}
+		}
+		if got != own || all != len(network.Params(c)) {
+			t.Errorf("shared with %q: %d parameters of the order network and %d of the denoiser, want %d and %d", share, got, all, own, len(network.Params(c)))
+		}
+	}
+}
