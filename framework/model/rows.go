@@ -21,7 +21,15 @@ type Row struct {
 	Unknown []int
 	// Completed counts the blanks that were put after an infill text because the model's rows have one length.
 	Completed int
+
+	// Of insertion models, else nil and 0: the gaps [L+1] that never grow, and the most positions that the row may have (0: the
+	// model's longest row).
+	FrozenGap []bool
+	Cap       int
 }
+
+// Opens tells whether something may be written: a blank, or a gap that may grow.
+func (r Row) Opens() bool { return r.Blanks() > 0 || slices.Contains(r.FrozenGap, false) }
 
 // Blanks counts the blanks.
 func (r Row) Blanks() int {
@@ -35,7 +43,8 @@ func (r Row) Blanks() int {
 }
 
 // EncodeInfill makes a row of text with blanks: the mask token's own text, and the symbols of mdm.json's infill. The
-// tokenizer's special tokens are put around it. Where the model's rows have one length, what follows a shorter text is blank.
+// tokenizer's special tokens are put around it. Where the model's rows have one length, what follows a shorter text is blank. In
+// an insertion model's row a run of blanks is a place where text may grow, and where nothing stands at the start.
 func (m *Model) EncodeInfill(text string) (Row, error) {
 	segments := m.segments(text)
 	ids, err := m.withBlanks(segments)
@@ -44,6 +53,13 @@ func (m *Model) EncodeInfill(text string) (Row, error) {
 	}
 	if got := count(ids, m.MaskID); got != len(segments)-1 {
 		return Row{}, fmt.Errorf("infill: the tokenizer reads %d of %d blanks in %q; write %s as a word of its own", got, len(segments)-1, clip(text), m.MaskText())
+	}
+	if m.Insertion() {
+		row, err := m.grow(m.around(ids))
+		if err != nil {
+			return Row{}, fmt.Errorf("infill: %w", err)
+		}
+		return row, nil
 	}
 	completed := 0
 	if m.Manifest.Length.Policy == "fixed" && len(ids) > 0 {
@@ -93,7 +109,7 @@ func (m *Model) withBlanks(segments []string) ([]int32, error) {
 
 // EncodePrompt makes a row that begins with a text and goes on with generate blanks; special tokens are put around and
 // not counted. With generate 0 it takes as many as the model's longest row has room for ([ErrNoLength] where nothing
-// bounds it); rows of an insertion model start without blanks. A mask in the text is an error.
+// bounds it). Rows of an insertion model have no blanks: they grow behind the text, by generate positions at most. A mask in the text is an error.
 func (m *Model) EncodePrompt(text string, generate int) (Row, error) {
 	if at := strings.Index(text, m.MaskText()); at >= 0 {
 		return Row{}, fmt.Errorf("prompt: has the mask %s at character %d; a prompt is only continued: use --infill (or {\"infill\"}) to fill blanks",
@@ -123,6 +139,13 @@ func (m *Model) EncodePrompt(text string, generate int) (Row, error) {
 	if generate > maxWidth {
 		return Row{}, fmt.Errorf("length: %d positions to generate, expected at most %d", generate, maxWidth)
 	}
+	if m.Insertion() {
+		row, err := m.growPrompt(ids, generate)
+		if err != nil && !errors.Is(err, ErrNoLength) {
+			err = fmt.Errorf("prompt: %w", err)
+		}
+		return row, err
+	}
 	row, err := m.row(m.around(append(ids, slices.Repeat([]int32{m.MaskID}, generate)...)))
 	if err != nil {
 		return Row{}, fmt.Errorf("prompt: %w", err)
@@ -130,14 +153,19 @@ func (m *Model) EncodePrompt(text string, generate int) (Row, error) {
 	return row, nil
 }
 
-// EncodeTokens makes a row of ids, taken as they are: the mask id is a blank, nothing is put around.
+// EncodeTokens makes a row of ids, taken as they are: the mask id is a blank, nothing is put around. In an insertion model's row a
+// run of blanks is a place where it may grow, as in [Model.EncodeInfill].
 func (m *Model) EncodeTokens(ids []int32) (Row, error) {
 	for i, id := range ids {
 		if id < 0 || int(id) >= m.V {
 			return Row{}, fmt.Errorf("tokens: position %d has id %d, expected 0 to %d; correct the row", i, id, m.V-1)
 		}
 	}
-	row, err := m.row(slices.Clone(ids))
+	of := m.row
+	if m.Insertion() {
+		of = m.grow
+	}
+	row, err := of(slices.Clone(ids))
 	if err != nil {
 		return Row{}, fmt.Errorf("tokens: %w", err)
 	}
@@ -159,9 +187,11 @@ func (m *Model) row(ids []int32) (Row, error) {
 		return Row{}, errors.New("the row has no position; give text, blanks or tokens")
 	case m.MaxLength > 0 && n > m.MaxLength:
 		return Row{}, fmt.Errorf("the row has %d positions with special tokens, expected at most %d, the model's longest row; shorten it", n, m.MaxLength)
+	case fixed > 0 && m.Insertion() && !m.AttentionMask:
+		return Row{}, fmt.Errorf("the export fixed the length at %d positions, and without attention_mask rows that grow cannot be padded; export the model anew", fixed)
 	case fixed > 0 && n != fixed && !m.AttentionMask:
 		return Row{}, fmt.Errorf("the row has %d positions, expected %d: the export fixed the length, and without attention_mask nothing can be padded; make it fit", n, fixed)
-	case m.Manifest.Length.Policy == "fixed" && n != m.Manifest.Length.Cap:
+	case m.Manifest.Length.Policy == "fixed" && !m.Insertion() && n != m.Manifest.Length.Cap:
 		return Row{}, fmt.Errorf("the row has %d positions with special tokens, expected %d, the only length of this model; make it fit", n, m.Manifest.Length.Cap)
 	}
 	row := Row{Tokens: ids, Fixed: make([]bool, len(ids))}

@@ -82,10 +82,10 @@ func Inspect(g *graph.Graph, p *Planner) (*Signature, error) {
 			if err := s.logits(v); err != nil {
 				return nil, err
 			}
-		case "insertion_rate":
-			s.InsertionRate = true
-		case "unmask_rate":
-			s.UnmaskRate = true
+		case "insertion_rate", "unmask_rate":
+			if err := s.rate(v); err != nil {
+				return nil, err
+			}
 		case "keep":
 			if p == nil || p.Head != HeadBinary {
 				continue
@@ -132,9 +132,7 @@ func (s *Signature) fixed(v *graph.ValueInfo, rank int) error {
 
 // logits notes type and width of the logits.
 func (s *Signature) logits(v *graph.ValueInfo) error {
-	switch v.Type {
-	case graph.Float32, graph.Float16, graph.BFloat16, graph.Float64:
-	default:
+	if !isFloat(v.Type) {
 		return fmt.Errorf("output \"logits\" is %s, expected floats [B, L, V]; export the scores, not the chosen tokens", show(v))
 	}
 	if v.HasRank && len(v.Shape) != 3 {
@@ -148,6 +146,22 @@ func (s *Signature) logits(v *graph.ValueInfo) error {
 		s.V = int(v.Shape[2].Size)
 	}
 	return nil
+}
+
+// rate notes what an insertion model says of gaps or of masks.
+func (s *Signature) rate(v *graph.ValueInfo) error {
+	mark, shape := &s.InsertionRate, "[B, L+1]"
+	if v.Name == "unmask_rate" {
+		mark, shape = &s.UnmaskRate, "[B, L]"
+	}
+	if *mark = isFloat(v.Type) && (!v.HasRank || len(v.Shape) == 2); !*mark {
+		return fmt.Errorf("output %q is %s, expected floats %s; export it so", v.Name, show(v), shape)
+	}
+	return nil
+}
+
+func isFloat(t graph.Type) bool {
+	return t == graph.Float32 || t == graph.Float16 || t == graph.BFloat16 || t == graph.Float64
 }
 
 func names(vs []*graph.ValueInfo) string {

@@ -60,12 +60,12 @@ func (d *Denoiser) checkNeeds(n *sampling.Needs) error {
 	switch {
 	case n.PlannerScore:
 		return refuse("planner_score", "runs one network, the denoiser")
-	case n.InsertionRate:
-		return refuse("insertion_rate", "runs models of fixed length")
-	case n.UnmaskRate:
-		return refuse("unmask_rate", "runs models of fixed length")
-	case n.FrozenGap:
-		return refuse("frozen_gap", "runs models of fixed length")
+	case n.InsertionRate && d.ports.insertion == graph.Undefined:
+		return refuse("insertion_rate", "has a model without that output")
+	case n.UnmaskRate && d.ports.unmask == graph.Undefined:
+		return refuse("unmask_rate", "has a model without that output")
+	case n.FrozenGap && d.ports.insertion == graph.Undefined:
+		return refuse("frozen_gap", "has a model whose rows keep their length")
 	case n.TopK > d.model.V:
 		return refuse(fmt.Sprintf("topk(%d)", n.TopK), fmt.Sprintf("has %d tokens", d.model.V))
 	case len(n.VocabDot) > maxVocabDots:

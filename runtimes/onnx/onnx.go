@@ -138,7 +138,8 @@ func Open(ctx context.Context, m Model, o Options) (_ *Denoiser, err error) {
 	p := d.ports
 	d.caps = sampling.Capabilities{
 		Serves: sampling.Needs{Proposal: true, LogpProposal: sampling.OnModel, P1: true, P2: true, Entropy: sampling.OnModel, LogpCurrent: true,
-			KLPrev: true, LogpLeaveOneOut: p.noShadows(m.LogitsShift != 0) == "", TopK: d.model.V, Logits: true},
+			KLPrev: true, LogpLeaveOneOut: p.noShadows(m.LogitsShift != 0) == "", TopK: d.model.V, Logits: true,
+			InsertionRate: p.insertion != graph.Undefined, UnmaskRate: p.unmask != graph.Undefined, FrozenGap: p.insertion != graph.Undefined},
 		VocabDots: maxVocabDots, State: true, MaxRows: p.rows, FixedRows: p.rows, MaxLength: p.length, FixedLength: p.length, Padding: p.attention || p.bias,
 		V: d.model.V, Runtime: "onnx", Provider: d.provider,
 	}

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +27,9 @@ type ports struct {
 	time      bool   // the model has a time input
 	logits    string // name of the output
 	logitType graph.Type
-	external  bool // some weights are in other files
+	insertion graph.Type // of the output insertion_rate [B, L+1]; Undefined without one
+	unmask    graph.Type // of the output unmask_rate [B, L]; likewise
+	external  bool       // some weights are in other files
 }
 
 // The inputs that a denoiser may have, and the types they may have.
@@ -59,7 +62,7 @@ func findPorts(decoded *graph.Model, m *Model) (*ports, error) {
 	if !slices.ContainsFunc(p.inputs, func(i port) bool { return i.name == "input_ids" }) {
 		return nil, fmt.Errorf("has no input input_ids, only %s; a denoiser takes input_ids int64 [B, L]", names(g.Feeds()))
 	}
-	return p, p.output(g, m)
+	return p, errors.Join(p.output(g, m), p.rates(g))
 }
 
 func (p *ports) input(v *graph.ValueInfo) error {
@@ -102,9 +105,11 @@ func (p *ports) input(v *graph.ValueInfo) error {
 	return nil
 }
 
+// floats are the types that logits and rates may have.
+var floats = []graph.Type{graph.Float32, graph.Float16, graph.BFloat16, graph.Float64}
+
 // output finds the logits: the output of that name, or the only float one with three dimensions.
 func (p *ports) output(g *graph.Graph, m *Model) error {
-	floats := []graph.Type{graph.Float32, graph.Float16, graph.BFloat16, graph.Float64}
 	var found []*graph.ValueInfo
 	for _, v := range g.Outputs {
 		if v.Name == "logits" {
@@ -132,6 +137,25 @@ func (p *ports) output(g *graph.Graph, m *Model) error {
 	}
 	if m.V < 1 || m.V > 1<<24 {
 		return fmt.Errorf("the width of its logits is %d, expected 1 to %d; give vocab_size in config.json", m.V, 1<<24)
+	}
+	return nil
+}
+
+// rates finds what insertion models say of gaps and masks.
+func (p *ports) rates(g *graph.Graph) error {
+	for _, v := range g.Outputs {
+		to, shape := &p.insertion, "[B, L+1]"
+		switch v.Name {
+		case insertionRate:
+		case unmaskRate:
+			to, shape = &p.unmask, "[B, L]"
+		default:
+			continue
+		}
+		if !slices.Contains(floats, v.Type) || v.HasRank && len(v.Shape) != 2 {
+			return fmt.Errorf("output %s is %s %v, expected float %s; export it so", v.Name, v.Type, v.Shape, shape)
+		}
+		*to = v.Type
 	}
 	return nil
 }

@@ -38,6 +38,7 @@ func (d *Denoiser) Configure(ctx context.Context, spec sampling.Head) error {
 	if stem.shadows {
 		h.outputs = append(h.outputs, outAlone)
 	}
+	h.outputs = append(h.outputs, d.ports.askRates(fragment.Graph, &spec.Needs)...)
 	if h.mode == HeadFused {
 		if err := d.library.RegisterHead(raw(d.setup)); err != nil {
 			return err

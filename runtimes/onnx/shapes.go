@@ -183,6 +183,10 @@ func (all *shapes) build(d *Denoiser, b, l int) (*shape, error) {
 			h.fetchMemory(&a, all, s, name, v)
 		case outAlone:
 			s.stats.LogpLeaveOneOut = fetch[float32](&a, s, nil, 1, 1, s.rows, s.length)
+		case insertionRate, insertionRate32:
+			s.stats.InsertionRate = fetchGaps(&a, s)
+		case unmaskRate, unmaskRate32:
+			s.stats.UnmaskRate = fetch[float32](&a, s, nil, 1, 1, s.rows, s.length)
 		default:
 			s.logits = fetch(&a, s, all.logits[:n*v], 1, v, s.rows, s.length, v)
 			if h.mode != HeadGo {

@@ -42,6 +42,8 @@ func (d *Denoiser) newStem(spec *sampling.Head) (*stem, error) {
 		return refuse("guidance of %v; expected a number, 0 for none", w)
 	case w != 0 && s.rows == 1:
 		return refuse("guidance runs each row twice side by side, and the model was exported for 1 row; set sampling.cfg_scale to 0, or export the model anew with any number of rows")
+	case (w != 0 || s.shadows) && (spec.Needs.InsertionRate || spec.Needs.UnmaskRate):
+		return refuse("guidance and leave-one-out probabilities go with rows of fixed length, and this model's rows grow; set sampling.cfg_scale to 0, or choose another planner")
 	case s.works() && d.decoded.Opset("") < stemOpset:
 		return refuse("guidance, logits_shift and leave-one-out probabilities need opset %d or newer, the model has %d; export it anew", stemOpset, d.decoded.Opset(""))
 	}
