@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	pb "github.com/mdmhost/mdmhost/plugins/proto/mdmhost/v1"
 )
@@ -41,6 +43,7 @@ func RunToProto(r sampling.Run) *pb.StartRequest {
 	if g := r.Insertion; g != nil {
 		m.Insertion = &pb.Insertion{Gap: g.Gap, Cap: int32(g.Cap), A: g.A}
 	}
+	m.Exponents = sampling.Bytes(r.Exponents)
 	return m
 }
 
@@ -48,12 +51,16 @@ func RunToProto(r sampling.Run) *pb.StartRequest {
 func RunFromProto(r *pb.StartRequest) (sampling.Run, error) {
 	c := r.GetCapabilities()
 	serves, err := NeedsFromProto(c.GetServes())
+	if n := len(r.GetExponents()); err == nil && n%4 != 0 {
+		err = violation("start: the exponents have %d bytes, expected float32 for every token", n)
+	}
 	var growth *sampling.Growth
 	if g := r.GetInsertion(); g != nil {
 		growth = &sampling.Growth{Gap: g.GetGap(), Cap: int(g.GetCap()), A: g.GetA()}
 	}
 	return sampling.Run{
 		ID: r.GetRun(), Options: r.GetOptions(), MaskID: r.GetMaskId(), V: int(r.GetV()), Temperature: r.GetTemperature(), KeepsWritten: r.GetKeepsWritten(), Insertion: growth,
+		Exponents: slices.Clone(view[float32](r.GetExponents())),
 		Capabilities: sampling.Capabilities{
 			Serves: serves, VocabDots: int(c.GetVocabDots()), State: c.GetState(), MaxRows: int(c.GetMaxRows()), FixedRows: int(c.GetFixedRows()),
 			MaxLength: int(c.GetMaxLength()), FixedLength: int(c.GetFixedLength()), Padding: c.GetPadding(), V: int(c.GetV()),

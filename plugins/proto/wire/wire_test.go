@@ -152,7 +152,7 @@ func TestDescriptionAndRun(t *testing.T) {
 	if diff := cmp.Diff(d, gotD); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	r := sampling.Run{ID: "r", Options: []byte("{}"), MaskID: 3, V: 4, Temperature: .5, KeepsWritten: true, Insertion: &sampling.Growth{Gap: sampling.GapEOS, Cap: 7, A: 2}, Capabilities: sampling.Capabilities{
+	r := sampling.Run{ID: "r", Options: []byte("{}"), MaskID: 3, V: 4, Temperature: .5, KeepsWritten: true, Insertion: &sampling.Growth{Gap: sampling.GapEOS, Cap: 7, A: 2}, Exponents: []float32{1, 0.5, 2, 3}, Capabilities: sampling.Capabilities{
 		Serves: needs, VocabDots: 1, State: true, MaxRows: 2, FixedRows: 3, MaxLength: 4, FixedLength: 5, Padding: true, V: 6, Runtime: "onnx", Provider: "cpu"}}
 	gotR, err := wire.RunFromProto(wire.RunToProto(r))
 	if diff := cmp.Diff(r, gotR); err != nil || diff != "" {
