@@ -29,7 +29,7 @@ sample *flags: build
     @cd '{{ invocation_directory() }}' && '{{ root }}/bin/mdmhost' sample "$@"
 
 # Everything that CI runs: lint, then the tests without and with the Rust tokenizers, then the example plugins
-test: lint test-plain test-tokenizers test-examples
+test: lint test-plain test-tokenizers test-examples test-scripts
 
 # Go tests as `go test ./...` runs them for everyone: no Rust
 [private]
@@ -54,6 +54,17 @@ picture: setup
 [private]
 test-examples: setup
     @scripts/test-examples.sh
+
+# Scripts that need nothing but Python
+[private]
+test-scripts:
+    @python3 -m unittest discover --start-directory scripts/molecules --pattern safe_test.py
+
+# Scripts that need RDKit
+[private]
+test-molecules:
+    @scripts/setup-peers.sh molecules
+    @'{{ peers }}' -m unittest discover --start-directory scripts/molecules --pattern '*_test.py'
 
 # Format the Go code and this file
 fmt:
@@ -91,6 +102,11 @@ bench-sample *groups: build
 bench-train *flags: setup
     @[[ -n "${MDMHOST_PEERS:-}" ]] || scripts/setup-peers.sh
     @go run -tags tokenizers ./framework/bench "$@" train
+
+# Molecules of insertion models: sample from nothing and around given fragments, and score (see docs/molecule-insertion.md)
+score-molecules out *models: build
+    @[[ -n "${MDMHOST_PEERS:-}" ]] || scripts/setup-peers.sh molecules
+    @cd '{{ invocation_directory() }}' && PYTHON="${MDMHOST_PEERS:-{{ peers }}}" MDMHOST='{{ root }}/bin/mdmhost' '{{ root }}/scripts/molecules/table.sh' "$@"
 
 # KL, total variation and NFE of every planner and sampler on explicit joints with the exact denoiser
 bench-laws rows="20000":

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes .peers, the Python environment of golden files and benchmarks: setup-peers.sh [torch]
-# Without `torch` it holds what most golden files need (250 MB); with it all else too (6 GB). Does nothing when that is there.
+# Makes .peers, the Python environment of golden files and benchmarks: setup-peers.sh [molecules | torch]
+# Without a word it holds what most golden files need (250 MB), with `molecules` RDKit too (150 MB more), with `torch` all there is
+# (6 GB). Does nothing when that is there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec >&2
@@ -21,6 +22,9 @@ if [[ ! -x .peers/bin/python ]]; then
     python3 -m venv .peers
 fi
 install peers
+if [[ ${1:-} == molecules || ${1:-} == torch ]]; then
+    install peers-molecules
+fi
 if [[ ${1:-} == torch ]]; then
     install peers-torch
     # Nobody but framework/training/ortartifact needs the last, and not every Python has it.
