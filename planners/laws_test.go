@@ -92,6 +92,9 @@ var laws = []law{
 	{sampler: "gillespie", planner: "confidence", steps: 6, exact: true},
 	{sampler: "gillespie", samplerOptions: `{"mask_score":"denoiser"}`, planner: "confidence", steps: 6},
 	{sampler: "gillespie", samplerOptions: `{"mask_score":"denoiser","unmask_score":"denoiser"}`, planner: "p2", steps: 60},
+	{sampler: "insertion", planner: "confidence", steps: 6},
+	{sampler: "insertion", planner: "confidence", steps: 48},
+	{sampler: "insertion", samplerOptions: `{"confidence":"top_prob"}`, planner: "confidence", steps: 48},
 }
 
 // sample runs the law on a joint and returns how often each row came, the mean NFE and the mean number of revisions.

@@ -42,6 +42,8 @@ done
 golden planners/p2/testdata/golden.json.gz "$MDM_REFERENCE"
 golden plugins/samplers/gillespie/testdata/golden.json.gz "$MDM_REFERENCE"
 golden plugins/samplers/infogain/testdata/golden.json.gz
+golden plugins/samplers/insertion/testdata/golden.json.gz "$MDM_REFERENCE"
+golden framework/insertion/testdata/golden.json.gz "$MDM_REFERENCE"
 golden planners/wino/testdata/golden.json.gz
 script=stem.py golden runtimes/onnx/testdata/stem.json.gz "$MDM_REFERENCE"
 script=guided.py golden framework/host/testdata/guided.json.gz "$MDM_REFERENCE"

@@ -209,7 +209,7 @@ func TestAgainstReference(t *testing.T) {
 			}
 		}
 	}
-	if len(cases) != 32 {
-		t.Errorf("%d runs, expected 32", len(cases))
+	if len(cases) != 33 {
+		t.Errorf("%d runs, expected 33", len(cases))
 	}
 }
