@@ -38,6 +38,7 @@ type job struct {
 	lost     map[sampling.Finish][]string // rows without an answer
 	failed   error                        // of the first row that failed
 	sunk     error                        // of the first answer that could not be written
+	lengths  *view.Lengths                // of rows that grow
 }
 
 // Run samples the rows and writes answers and summary. Notes are added to the summary's. When ctx ends, finished and
@@ -130,7 +131,11 @@ func (j *job) screen(s Streams) screen {
 	}
 	// A bar would tear answers that stream to the same terminal; they are progress enough.
 	bar := redrawable(s.Err) && (j.cfg.Out != "" || !onTerminal(s.Out))
-	return view.NewProgress(s.Err, bar, rows, blanks)
+	progress := view.NewProgress(s.Err, bar, rows, blanks)
+	if j.host.Model().Insertion() {
+		progress.Growing()
+	}
+	return progress
 }
 
 // waiting yields the rows that have no answer yet.
@@ -151,6 +156,12 @@ func (j *job) waiting() func() (sampling.Request, bool) {
 // sink writes one answer.
 func (j *job) sink(r sampling.Result) error {
 	j.finishes[r.Finish]++
+	if j.host.Model().Insertion() && r.Finish != sampling.FinishCancelled && r.Finish != sampling.FinishError {
+		if j.lengths == nil {
+			j.lengths = &view.Lengths{}
+		}
+		j.lengths.Add(r)
+	}
 	if r.Err != nil && j.failed == nil {
 		j.failed = r.Err
 	}
@@ -188,7 +199,7 @@ func (j *job) summary(a sampling.Accounts) view.Summary {
 	}
 	return view.Summary{
 		Accounts: a, Finishes: j.finishes, Resumed: j.writer.Resumed(), Until: j.cfg.Sampling.CompletesStopped(), Model: j.host.Model().Name,
-		Planner: planner, Sampler: Described(j.cfg.Sampler), Provider: j.host.Provider(), Notes: notes, Seed: j.host.Seed(),
+		Planner: planner, Sampler: Described(j.cfg.Sampler), Provider: j.host.Provider(), Notes: notes, Seed: j.host.Seed(), Lengths: j.lengths,
 	}
 }
 

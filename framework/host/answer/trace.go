@@ -38,7 +38,7 @@ func (j *job) openTrace() (*traceFile, error) {
 			return nil, errors.Join(fmt.Errorf("trace: %w", err), f.Close())
 		}
 	}
-	t.Trace = sampling.NewTrace(f, traceHeader(j.host, len(j.rows)))
+	t.Trace = sampling.NewTrace(f, traceHeader(j.host, j.rows))
 	t.Spell = spell(j.host.Model())
 	if t.page {
 		t.Limit = page.Limit
@@ -47,17 +47,31 @@ func (j *job) openTrace() (*traceFile, error) {
 }
 
 // traceHeader says what runs.
-func traceHeader(h *host.Host, rows int) sampling.TraceHeader {
+func traceHeader(h *host.Host, rows []sampling.Request) sampling.TraceHeader {
 	m, cfg, observed := h.Model(), h.Config(), h.Observed()
 	header := sampling.TraceHeader{
 		Seed: h.Seed(), Model: m.Name, Sampler: cfg.Sampler.Name, Planner: cfg.Planner.Name, Options: h.PlannerOptions(),
-		Provider: h.Provider(), Rows: rows, MaskID: &m.MaskID, LogpOn: observed.LogpProposal.String(), EntropyOn: observed.Entropy.String(),
+		Provider: h.Provider(), Rows: len(rows), MaskID: &m.MaskID, LogpOn: observed.LogpProposal.String(), EntropyOn: observed.Entropy.String(),
 	}
 	if len(cfg.Sampler.Options) > 0 {
 		header.SamplerOptions = cfg.Sampler.Options
 	}
-	header.Grid = gridOf(m.Config.Raw)
+	header.Grid, header.Growth = gridOf(m.Config.Raw), growthOf(m, rows)
 	return header
+}
+
+// growthOf says how rows of an insertion model grow, nil of others. Their cap is the model's, or the highest of the rows where it has none.
+func growthOf(m *model.Model, rows []sampling.Request) *sampling.TraceGrowth {
+	if !m.Insertion() {
+		return nil
+	}
+	g := &sampling.TraceGrowth{Gap: m.Manifest.Gap, Cap: m.MaxLength, A: m.Manifest.Schedule.A}
+	for _, r := range rows {
+		if m.MaxLength == 0 {
+			g.Cap = max(g.Cap, r.Cap)
+		}
+	}
+	return g
 }
 
 // gridOf is the rectangle that config.json lays the positions out in, nil where it has none.

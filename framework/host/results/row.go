@@ -39,8 +39,10 @@ type Row struct {
 
 	NFEUntil   *int `json:"nfe_until,omitempty"`   // with stop_at end: forwards until the stop rule was met, NFE where it was not
 	NFEPartial int  `json:"nfe_partial,omitempty"` // of NFE: forwards over a window of positions alone
+	Capped     int  `json:"capped,omitempty"`      // of rows that grow: steps whose insertions the cap on length refused
 
 	StepMap []int32           `json:"step_map,omitempty"` // details: [L] step that opened the position, -1 where given
+	Born    []int32           `json:"born,omitempty"`     // details of rows that grow: [L] step that inserted the position, -1 where it was there from the start
 	Logp    Logps             `json:"logp,omitempty"`     // details: [L] nats when it was opened
 	Digests map[string]string `json:"digests,omitempty"`  // details: of the model and its parts
 }
@@ -49,7 +51,7 @@ type Row struct {
 func NewRow(r sampling.Result, seed uint64, text string) Row {
 	row := Row{
 		Index: r.Index, Seed: seed, Text: text, Tokens: r.Tokens, Length: len(r.Tokens), NFE: r.NFE, Steps: r.Steps,
-		Finish: r.Finish, MS: math.Round(r.Elapsed.Seconds()*1e6) / 1e3, NFEPartial: r.Partial,
+		Finish: r.Finish, MS: math.Round(r.Elapsed.Seconds()*1e6) / 1e3, NFEPartial: r.Partial, Capped: r.Capped,
 	}
 	if row.Tokens == nil {
 		row.Tokens = []int32{}
@@ -60,9 +62,9 @@ func NewRow(r sampling.Result, seed uint64, text string) Row {
 	return row
 }
 
-// WithDetails adds step map, log-probabilities at opening and digests.
+// WithDetails adds step map, steps of birth, log-probabilities at opening and digests.
 func (r Row) WithDetails(from sampling.Result, digests map[string]string) Row {
-	r.StepMap, r.Logp, r.Digests = from.StepMap, from.Logp, digests
+	r.StepMap, r.Born, r.Logp, r.Digests = from.StepMap, from.Born, from.Logp, digests
 	return r
 }
 

@@ -15,10 +15,19 @@ import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
+// Written is a row as evaluators read it. Positions are those of the finished row [L], special tokens included.
+type Written struct {
+	Text    string   `json:"text"`               // without special tokens, prompt included
+	Answer  string   `json:"answer,omitempty"`   // the text of the data, where there is data
+	Pieces  []string `json:"pieces,omitempty"`   // tokens as the tokenizer spells them
+	StepMap []int32  `json:"step_map,omitempty"` // step at which a position was opened last, -1 where it was given
+	Born    []int32  `json:"born,omitempty"`     // step at which a position was inserted, -1 where it was given; of rows that grow
+}
+
 // Row is what became of one row at one point.
 type Row struct {
-	Index   int64              `json:"index"`
-	Text    string             `json:"text"`
+	Index int64 `json:"index"`
+	Written
 	NFE     int                `json:"nfe"`
 	Steps   int                `json:"steps"`
 	Revised int                `json:"revised"` // positions masked again or overwritten
@@ -66,6 +75,9 @@ func (t *task) measure(ctx context.Context, p Point, seed uint64, o *Options) (_
 		blanks += model.Row{Fixed: r.Fixed}.Blanks()
 	}
 	bar := view.NewProgress(o.Said, o.Terminal, len(requests), blanks)
+	if h.Model().Insertion() {
+		bar.Growing()
+	}
 	defer bar.Close() //nolint:errcheck // nothing to tell
 	a, err := h.Sample(ctx, len(requests), func() (sampling.Request, bool) {
 		if next == len(requests) {
@@ -77,8 +89,7 @@ func (t *task) measure(ctx context.Context, p Point, seed uint64, o *Options) (_
 		if r.Err != nil {
 			return fmt.Errorf("row %d: %w", r.Index, r.Err)
 		}
-		m.Rows[r.Index] = Row{Index: r.Index, Text: h.Model().Tokenizer.Decode(r.Tokens, true), NFE: r.NFE, Steps: r.Steps, Revised: r.Revised,
-			Metrics: t.metrics(r, requests[r.Index].Tokens)}
+		m.Rows[r.Index] = Row{Index: r.Index, Written: t.written(r), NFE: r.NFE, Steps: r.Steps, Revised: r.Revised, Metrics: t.metrics(r)}
 		return nil
 	}, bar)
 	if err != nil {
@@ -91,21 +102,33 @@ func (t *task) measure(ctx context.Context, p Point, seed uint64, o *Options) (_
 	return m, nil
 }
 
-// metrics compares a row with its answer, where there is one: exact is 1 where all of it is right, tokens the share of its
-// blanks that are. Of a free row it gives the entropy.
-func (t *task) metrics(r sampling.Result, asked []int32) map[string]float64 {
+// written is what evaluators read of a row.
+func (t *task) written(r sampling.Result) Written {
+	w := Written{Text: t.model.Tokenizer.Decode(r.Tokens, true), StepMap: r.StepMap, Born: r.Born, Pieces: make([]string, len(r.Tokens))}
+	for i, id := range r.Tokens {
+		w.Pieces[i] = t.model.Tokenizer.Token(id)
+	}
+	if t.answers != nil {
+		w.Answer = t.model.Tokenizer.Decode(t.answers[r.Index].Tokens, true)
+	}
+	return w
+}
+
+// metrics compares a row with its answer, where there is one: exact is 1 where all of it is right, tokens the share of what
+// was to be written that is. Of a free row it gives the entropy.
+func (t *task) metrics(r sampling.Result) map[string]float64 {
 	if t.answers == nil {
 		var written []int32
 		for i, token := range r.Tokens {
-			if i < len(asked) && asked[i] == t.model.MaskID {
+			if r.StepMap[i] >= 0 {
 				written = append(written, token)
 			}
 		}
 		return map[string]float64{"entropy": Entropy(written)}
 	}
-	right, free := t.answers[r.Index].Right(r.Tokens), t.free[r.Index]
-	m := map[string]float64{"exact": 0, "tokens": float64(right) / float64(max(free, 1))}
-	if right == free {
+	right, of := t.right(r)
+	m := map[string]float64{"exact": 0, "tokens": float64(right) / float64(max(of, 1))}
+	if right == of {
 		m["exact"] = 1
 	}
 	return m

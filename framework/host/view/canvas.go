@@ -27,7 +27,10 @@ type row struct {
 	nfe         int
 	tokens      []int32
 	flags       []sampling.Flags
-	guess       []int32
+	guess       []int32         // [L] -1 where there is none
+	fresh       []bool          // [L] masks that came since the row was drawn last
+	grows       bool            // its length changed
+	drawn       bool            // as it is now
 	finish      sampling.Finish // "" while it runs
 }
 
@@ -42,10 +45,35 @@ func (c *canvas) take(f sampling.Frame, done int) {
 		r = &row{}
 		c.rows[f.Slot] = r
 	}
-	*r = row{
-		index: f.Index, step: done, steps: f.Steps, nfe: f.NFE,
-		tokens: append(r.tokens[:0], f.Tokens...), flags: append(r.flags[:0], f.Flags...), guess: append(r.guess[:0], f.Guess...),
+	if r.index != f.Index {
+		*r = row{index: f.Index}
 	}
+	r.reshape(&f)
+	r.step, r.steps, r.nfe, r.finish = done, f.Steps, f.NFE, ""
+	r.tokens, r.flags = append(r.tokens[:0], f.Tokens...), append(r.flags[:0], f.Flags...)
+}
+
+// reshape takes the proposals and the masks that came, where they stand in the row after the step. What came stays marked until it
+// was drawn and a further step was made, so that a quick run shows it as well as a slow one.
+func (r *row) reshape(f *sampling.Frame) {
+	before := len(f.Tokens) + len(f.Deleted)
+	for _, in := range f.Inserted {
+		before -= int(in.Count)
+	}
+	if r.drawn || len(r.fresh) != before {
+		r.fresh, r.drawn = make([]bool, before), false
+	}
+	r.guess = slices.Repeat([]int32{-1}, before)
+	for i, id := range f.Guess {
+		if at := f.GuessAt + i; at < before {
+			r.guess[at] = id
+		}
+	}
+	if len(f.Deleted)+len(f.Inserted) == 0 {
+		return
+	}
+	shift := sampling.NewShift(before, f.Deleted, f.Inserted)
+	r.guess, r.fresh, r.grows = sampling.Shifted(shift, r.guess, -1), sampling.Shifted(shift, r.fresh, true), true
 }
 
 // finish puts the result into the slot that the row lived in and returns that row, or nil.
@@ -66,7 +94,7 @@ func (c *canvas) finish(res sampling.Result) *row {
 
 // resize takes the final tokens; a row that ended without masks has none left to draw.
 func (r *row) resize(res sampling.Result) {
-	r.tokens = append(r.tokens[:0], res.Tokens...)
+	r.tokens, r.fresh = append(r.tokens[:0], res.Tokens...), nil
 	if len(r.flags) != len(r.tokens) || (res.Finish != sampling.FinishCancelled && res.Finish != sampling.FinishError) {
 		r.flags = make([]sampling.Flags, len(r.tokens))
 	}
@@ -83,9 +111,14 @@ type Look struct {
 var (
 	dim   = lipgloss.NewStyle().Faint(true)
 	title = lipgloss.NewStyle().Bold(true)
+	fresh = lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true)
 )
 
-const block = "░"
+// The signs of a mask, and of one that a step has just inserted.
+const (
+	block = "░"
+	newly = "▓"
+)
 
 // draw renders the rows in the order of their index.
 func (c *canvas) draw(piece Piece, look Look) string {
@@ -111,6 +144,10 @@ func (r *row) draw(piece Piece, look Look) string {
 	if r.finish != "" {
 		head = fmt.Sprintf("row %d  %s  steps %d  nfe %d", r.index, r.finish, r.step, r.nfe)
 	}
+	if r.grows {
+		head += fmt.Sprintf("  length %d", len(r.tokens))
+	}
+	r.drawn = true
 	text := r.text(piece, look.Styled)
 	if look.OneLine {
 		return head + "  " + strings.ReplaceAll(text, "\n", " ")
@@ -126,25 +163,37 @@ func (r *row) draw(piece Piece, look Look) string {
 
 // text joins the pieces; runs of one style are styled once.
 func (r *row) text(piece Piece, styled bool) string {
-	var out, guesses strings.Builder
-	flush := func() {
-		if guesses.Len() > 0 {
-			out.WriteString(dim.Render(guesses.String()))
-			guesses.Reset()
+	var out, run strings.Builder
+	var in *lipgloss.Style // of the run; nil: none
+	put := func(text string, style *lipgloss.Style) {
+		if style != in {
+			out.WriteString(render(run.String(), in))
+			run.Reset()
+			in = style
 		}
+		run.WriteString(text)
 	}
 	for i, id := range r.tokens {
+		came := i < len(r.fresh) && r.fresh[i]
 		switch {
 		case r.flags[i]&sampling.Masked == 0:
-			flush()
-			out.WriteString(ansi.Strip(piece(id)))
+			put(ansi.Strip(piece(id)), nil)
+		case came && styled:
+			put(block, &fresh)
+		case came:
+			put(newly, nil)
 		case styled && i < len(r.guess) && r.guess[i] >= 0:
-			guesses.WriteString(cmp.Or(ansi.Strip(piece(r.guess[i])), block))
+			put(cmp.Or(ansi.Strip(piece(r.guess[i])), block), &dim)
 		default:
-			flush()
-			out.WriteString(block)
+			put(block, nil)
 		}
 	}
-	flush()
-	return out.String()
+	return out.String() + render(run.String(), in)
+}
+
+func render(text string, style *lipgloss.Style) string {
+	if style == nil || text == "" {
+		return text
+	}
+	return style.Render(text)
 }

@@ -23,6 +23,35 @@ type Summary struct {
 	Provider string // what really ran: "onnx/cpu, 2 threads"
 	Notes    []string
 	Seed     uint64
+	Lengths  *Lengths // of rows that grow, else nil
+}
+
+// Lengths says how far the rows of an insertion model grew.
+type Lengths struct {
+	Rows, Sum   int // finished rows, their positions
+	Least, Most int
+	Capped      int // rows that the cap kept from growing
+	CappedSteps int // their steps in which it did
+}
+
+// Add counts a finished row.
+func (l *Lengths) Add(r sampling.Result) {
+	n := len(r.Tokens)
+	if l.Rows == 0 {
+		l.Least = n
+	}
+	l.Rows, l.Sum, l.Least, l.Most = l.Rows+1, l.Sum+n, min(l.Least, n), max(l.Most, n)
+	if r.Capped > 0 {
+		l.Capped, l.CappedSteps = l.Capped+1, l.CappedSteps+r.Capped
+	}
+}
+
+func (l *Lengths) line() string {
+	line := fmt.Sprintf("mean %.1f, from %d to %d", float64(l.Sum)/float64(l.Rows), l.Least, l.Most)
+	if l.Capped > 0 {
+		line += fmt.Sprintf("; the cap on length refused insertions in %s (%s)", plural(l.Capped, "row"), plural(l.CappedSteps, "step"))
+	}
+	return line
 }
 
 // Write prints the summary.
@@ -40,6 +69,9 @@ func (s Summary) Write(w io.Writer) error {
 		fmt.Fprintf(&b, ", %d more kept from the run before", s.Resumed)
 	}
 	fmt.Fprintf(&b, ", %s in %s\n", plural(a.Tokens, "token"), short(a.Wall))
+	if s.Lengths != nil && s.Lengths.Rows > 0 {
+		fmt.Fprintf(&b, "lengths   %s\n", s.Lengths.line())
+	}
 	if a.Passes > 0 {
 		fmt.Fprintf(&b, "speed     NFE %d (%s) in %s, %s, %.2f ms per NFE, %.0f tokens per second\n",
 			a.RowPasses, s.perRow(rows), s.passes(), perNFE(a.Tokens, a.RowPasses),
