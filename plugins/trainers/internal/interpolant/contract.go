@@ -45,7 +45,7 @@ func (r Rows) Contract(s States, bIn graph.Value) Contracted {
 func (r Rows) index() graph.Value {
 	g := r.g
 	one := g.ExpandLike(g.Int(1), r.Tokens)
-	first := g.Zeros(g.Slice(r.Tokens, 1, 0, 1))
+	first := g.Zeros(g.ReduceSum(r.Tokens, true, 1)) // [N, 1]
 	return g.CumSum(g.Concat(1, first, one), 1)
 }
 
