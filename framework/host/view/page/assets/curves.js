@@ -1,4 +1,5 @@
-// Two curves over the steps of a row: the mean entropy of masked positions, and the tokens opened (up), masked again and overwritten (down).
+// Curves over the steps of a row: the mean entropy of masked positions, the tokens opened (up), masked again and overwritten (down), and the
+// length of rows that grow.
 
 function makeCurves(root, seek) {
   const ns = "http://www.w3.org/2000/svg";
@@ -71,6 +72,14 @@ function makeCurves(root, seek) {
         bars(c.opened, "bars", 1);
         bars(revised, "bars-down", -1);
       }));
+    if (c.grows) {
+      const trail = (values, y) => values.map((v, k) => `${k ? "L" : "M"}${x(k + 1).toFixed(1)} ${y(v).toFixed(1)}`).join("");
+      const lengths = c.length.slice(1), written = lengths.map((l, k) => l - c.masked[k + 1]);
+      figures.push(panel("Length of the row, and written positions (dashed)", k => `${lengths[k - 1]}` + (c.inserted[k - 1] ? ` (+${c.inserted[k - 1]})` : ""), 0, Math.max(...lengths, 1), (svg, y) => {
+        svg.append(node("path", {class: "line", d: trail(lengths, y)}), node("path", {class: "line under", d: trail(written, y)}));
+        if (c.n === 1) svg.append(node("circle", {class: "dot", cx: x(1), cy: y(lengths[0]), r: 3}));
+      }));
+    }
     root.replaceChildren(...figures);
     show(at);
   }

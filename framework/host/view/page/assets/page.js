@@ -12,9 +12,10 @@ document.addEventListener("DOMContentLoaded", () => {
   $("model").textContent = header.model || "Trace";
   document.title = `${header.model || "trace"} · mdmhost trace`;
   const done = trace.rows.filter(r => r.end), nfe = done.reduce((n, r) => n + r.end.nfe, 0);
-  const opened = done.reduce((n, r) => n + r.blanks - (r.end.tokens ?? []).filter(t => t === trace.mask).length, 0);
+  const grew = r => header.growth ? (r.end.tokens ?? []).length - r.start.length : 0;
+  const opened = done.reduce((n, r) => n + r.blanks + grew(r) - (r.end.tokens ?? []).filter(t => t === trace.mask).length, 0);
   facts($("facts"), [["planner", described(header.planner, header.options)], ["sampler", described(header.sampler, header.sampler_options)],
-    ["seed", header.seed], ["NFE", nfe.toLocaleString("en")], ["tokens per NFE", nfe && trace.mask >= 0 ? number(opened / nfe) : ""], ["ran on", header.provider]]);
+    ["rows grow", header.growth ? `up to ${header.growth.cap}` : ""], ["seed", header.seed], ["NFE", nfe.toLocaleString("en")], ["tokens per NFE", nfe && trace.mask >= 0 ? number(opened / nfe) : ""], ["ran on", header.provider]]);
 
   const notice = text => $("notices").append(element("p", {class: "notice"}, text));
   if (!header.trace) notice("This page holds no trace: its first line is missing.");
@@ -29,6 +30,8 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   const list = makeRows($("list"), $("rows-title"), $("filter"), trace, i => { chooseRow(i); drawer(false); });
 
+  const sum = list => list.reduce((a, b) => a + b, 0) || "";
+
   function chooseRow(i, step) {
     const full = !c || at === c.n;
     row = trace.rows[i];
@@ -38,12 +41,16 @@ document.addEventListener("DOMContentLoaded", () => {
     list.select(i);
     canvas.open(row, at);
     $("layouts").hidden = !canvas.grid();
+    $("by-birth").hidden = !c.grows;
+    if (!c.grows && canvas.by === "birth") colour("step");
     $("row-title").textContent = `Row ${row.index}`;
     const finish = row.end?.finish ?? "unfinished";
     $("finish").textContent = finish === "steps" ? "out of steps" : finish;
     $("finish").className = "badge " + finish;
-    facts($("row-facts"), [["NFE", row.nfe], ["steps", row.end?.step ?? c.n], ["blanks", row.blanks], ["tokens per NFE", row.nfe ? number(row.blanks / row.nfe) : ""],
-      ["masked again", c.remasked.reduce((a, b) => a + b, 0) || ""], ["overwritten", c.overwritten.reduce((a, b) => a + b, 0) || ""], ["error", row.end?.error]]);
+    facts($("row-facts"), [["NFE", row.nfe], ["steps", row.end?.step ?? c.n], ["blanks", c.grows ? "" : row.blanks],
+      ["length", c.grows ? `${c.length[0]} → ${c.length[c.n]}` : ""], ["inserted", sum(c.inserted)], ["dropped", sum(c.deleted)], ["refused by the cap", row.end?.capped ? `in ${row.end.capped} steps` : ""],
+      ["tokens per NFE", row.nfe ? number((c.grows ? c.written : row.blanks) / row.nfe) : ""],
+      ["masked again", sum(c.remasked)], ["overwritten", sum(c.overwritten)], ["error", row.end?.error]]);
     $("step").max = c.n;
     legend();
     curves.open(c, at);
@@ -56,7 +63,7 @@ document.addEventListener("DOMContentLoaded", () => {
     curves.show(at);
     const s = c.steps[at - 1];
     $("step").value = at;
-    $("step").setAttribute("aria-valuetext", `step ${at} of ${c.n}, ${c.masked[at]} masked`);
+    $("step").setAttribute("aria-valuetext", `step ${at} of ${c.n}, ${c.masked[at]} masked` + (c.grows ? ` of ${c.length[at]}` : ""));
     $("at").textContent = `${at} / ${c.n}`;
     $("at").title = s ? `step index ${s.step}, NFE ${s.nfe}` : "before the first step";
     inspect();
@@ -97,6 +104,7 @@ document.addEventListener("DOMContentLoaded", () => {
     canvas.by = by;
     $("by-step").setAttribute("aria-checked", by === "step");
     $("by-confidence").setAttribute("aria-checked", by === "confidence");
+    $("by-birth").setAttribute("aria-checked", by === "birth");
     canvas.show(at);
     legend();
   }
@@ -116,9 +124,10 @@ document.addEventListener("DOMContentLoaded", () => {
       e.style.setProperty("--dl", light);
       scale.append(e);
     }
-    const ends = canvas.by === "step" ? ["early", "opened late"] : ["improbable", "probable when opened"];
+    const ends = {step: ["early", "opened late"], birth: ["early", "inserted late"], confidence: ["improbable", "probable when opened"]}[canvas.by];
     const key = (name, text) => element("span", {class: "key"}, element("span", {class: "t " + name}, "a"), text);
     $("legend").replaceChildren(element("span", {class: "key"}, ends[0], scale, ends[1]), key("given", "given"), key("blank", "masked"),
+      ...(c.grows ? [key("blank newborn", "inserted now")] : []),
       ...(c.cells.some(x => x.guesses.length) ? [key("blank guessing", "guess")] : []),
       ...(c.remasked.some(Boolean) ? [key("blank remasked", "masked again")] : []),
       ...(c.overwritten.some(Boolean) ? [key("open overwritten plain", "overwritten")] : []),
@@ -128,20 +137,24 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   function inspect() {
-    const i = canvas.picked, box = $("inspect"), cell = c.cells[i];
-    if (!cell) {
+    const box = $("inspect"), cell = c.cells[canvas.picked];
+    if (!cell || !lives(cell, at)) {
+      if (cell && pinned) {
+        box.replaceChildren(element("p", {class: "quiet"}, cell.born > at ? `This position comes in step ${cell.born}.` : `This position left the row in step ${cell.left}.`));
+        return;
+      }
       box.replaceChildren(element("p", {class: "quiet"}, "Point at a token, or tap it, to see its history."));
       return;
     }
-    const now = latest(cell.changes, at), guess = now.token < 0 && latest(cell.guesses, at), g = canvas.grid();
+    const i = canvas.place(canvas.picked), now = latest(cell.changes, at), guess = now.token < 0 && latest(cell.guesses, at), g = canvas.grid();
     const name = id => spell(trace, id).text;
     const events = cell.changes.filter(x => x.at > 0 && x.at <= at);
-    const say = x => x.kind === "remask" ? [element("q", {}, name(x.before)), " masked again"]
+    const say = x => x.kind === "insert" ? ["inserted as a mask"] : x.kind === "remask" ? [element("q", {}, name(x.before)), " masked again"]
       : [element("q", {}, name(x.token)), ...(x.kind === "rewrite" ? [" overwrote ", element("q", {}, name(x.before))] : [" opened"]),
         x.logp === null ? "" : `, p ${probability(x.logp)}`, x.entropy === null ? "" : `, entropy ${number(x.entropy)}`];
     const dl = element("dl", {class: "facts"});
     facts(dl, [["position", g ? `${i} (row ${Math.floor(i / g.cols) + 1}, column ${i % g.cols + 1})` : i], ["token id", now.token < 0 ? "" : now.token],
-      ["opened in step", now.kind === "open" ? now.at : ""], ["overwritten", now.kind === "rewrite" ? `in step ${now.at}, was ${name(now.before)}` : ""], ["probability", now.logp == null ? "" : probability(now.logp)],
+      ["inserted in step", cell.born || ""], ["opened in step", now.kind === "open" ? now.at : ""], ["overwritten", now.kind === "rewrite" ? `in step ${now.at}, was ${name(now.before)}` : ""], ["probability", now.logp == null ? "" : probability(now.logp)],
       ["entropy", now.entropy == null ? "" : `${number(now.entropy)} nats`], ["guess", guess ? name(guess.token) : ""],
       ["", cell.given ? "given, never changed" : now.token < 0 && !events.length ? "masked since the start" : ""], ["behind the end", cell.cut ? "cut off the answer" : ""]]);
     box.replaceChildren(element("div", {class: "glyph" + (now.token < 0 ? " blank" : "")}, now.token < 0 ? "░" : name(now.token)), dl,
@@ -169,8 +182,8 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const speed = by => { $("speed").selectedIndex = Math.min(Math.max($("speed").selectedIndex + by, 0), $("speed").length - 1); };
   const move = by => { pause(); go(at + by); };
-  const nextToken = by => pick(Math.min(Math.max(canvas.picked + by, 0), canvas.size - 1), true);
-  const swap = () => colour(canvas.by === "step" ? "confidence" : "step");
+  const nextToken = by => pick(canvas.near(by), true);
+  const swap = () => colour({step: "confidence", confidence: c.grows ? "birth" : "step", birth: "step"}[canvas.by]);
   const turn = () => { if (canvas.grid()) layout(canvas.layout === "grid" ? "text" : "grid"); };
   const keys = {
     ArrowLeft: e => move(e.shiftKey ? -10 : -1), ArrowRight: e => move(e.shiftKey ? 10 : 1), Home: () => move(-at), End: () => move(c.n - at),
@@ -187,7 +200,7 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   const on = (id, what) => $(id).addEventListener("click", what);
   on("first", () => move(-at)); on("back", () => move(-1)); on("play", play); on("forward", () => move(1)); on("last", () => move(c.n - at));
-  on("by-step", () => colour("step")); on("by-confidence", () => colour("confidence")); on("as-grid", () => layout("grid")); on("as-text", () => layout("text"));
+  on("by-step", () => colour("step")); on("by-confidence", () => colour("confidence")); on("by-birth", () => colour("birth")); on("as-grid", () => layout("grid")); on("as-text", () => layout("text"));
   on("row-prev", () => otherRow(-1)); on("row-next", () => otherRow(1)); on("help-open", () => $("help").showModal());
   on("rows-open", () => drawer(!document.body.classList.contains("rows-shown")));
   $("step").addEventListener("input", () => { pause(); go(+$("step").value); });
