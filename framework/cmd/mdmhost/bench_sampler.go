@@ -36,10 +36,12 @@ func newBenchSampler() *cobra.Command {
 			"A point is 'PLANNER option=value ...'. A value may be a list, k=1,2,4: each makes a point, and they are joined by a line in the picture.\n" +
 			"There are also sampler=NAME, steps, length, any setting with a dot, such as sampler.k or sampling.temperature, and the names of presets\n" +
 			"in the place of PLANNER.\n\n" +
-			"With --data, rows are those of validation data: metrics exact (all blanks right) and tokens (share of blanks that are right). Without,\n" +
+			"With --data, rows are those of validation data: metrics exact (all blanks right) and tokens (share of blanks that are right; of rows\n" +
+			"that grow, of the longer of the two). Without,\n" +
 			"rows are sampled from nothing (--length), or from the lines of --prompts in turn: metrics entropy (of the tokens of a row, nats) and\n" +
-			"unique (share of rows that are the first of their text). --evaluator adds what a program says of the texts: it reads lines\n" +
-			"{\"text\": \"...\"} and writes one line of JSON for each, a number or true or false (the metric valid) or an object of such.",
+			"unique (share of rows that are the first of their text). --evaluator adds what a program says of the rows: it reads lines with text,\n" +
+			"answer (where there is data), pieces (the tokens), step_map (when each was opened, -1: given) and, of rows that grow, born, and writes\n" +
+			"one line of JSON for each, a number or true or false (the metric valid) or an object of such, null for what a row has not.",
 		Example: `  mdmhost bench sampler --model sudoku --sweep sudoku --data sudoku_test.csv.gz --out runs/quality
   mdmhost bench sampler --model sudoku --data sudoku_test.csv.gz --set data.column=solution --set data.fixed_column=puzzle --set data.blank=.0 \
     --planner 'confidence k=1,2,4,8' --planner 'eb gamma=0.01,0.1,0.5' --planner 'confidence sampler=infogain sampler.k=1,2' --out runs/mine

@@ -13,7 +13,7 @@ import (
 )
 
 func newData() *cobra.Command {
-	return group("data", "Prepare training data, and show what was prepared", newDataMake(), newDataPrepare(), newDataShow())
+	return group("data", "Prepare training data, and show what was prepared", newDataMake(), newDataJudge(), newDataPrepare(), newDataShow())
 }
 
 func newDataPrepare() *cobra.Command {

@@ -136,11 +136,7 @@ func newMakeBrackets() *cobra.Command {
 	}
 	m := making{}
 	m.flags(c)
-	var usual []string
-	for _, l := range synthetic.BracketLengths {
-		usual = append(usual, fmt.Sprintf("%d:%g", l.Length, l.Share))
-	}
-	lengths := c.Flags().StringSlice("lengths", usual, "`LENGTH:SHARE` of every length")
+	lengths := lengthsFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		b, err := brackets(*lengths)
 		if err != nil {
@@ -149,6 +145,15 @@ func newMakeBrackets() *cobra.Command {
 		return m.write(c, b)
 	}
 	return c
+}
+
+// lengthsFlag adds --lengths.
+func lengthsFlag(c *cobra.Command) *[]string {
+	var usual []string
+	for _, l := range synthetic.BracketLengths {
+		usual = append(usual, fmt.Sprintf("%d:%g", l.Length, l.Share))
+	}
+	return c.Flags().StringSlice("lengths", usual, "`LENGTH:SHARE` of every length")
 }
 
 // brackets reads a law of lengths.

@@ -26,9 +26,9 @@ func (m *Measured) judge(ctx context.Context, command string) error {
 	return judge(ctx, command, m.Rows)
 }
 
-// judge adds the numbers that a program says of the texts. It reads one JSON line {"text": "..."} for each row on its
-// standard input and writes one line of JSON for each: a number or true or false, which is the metric "valid", or an
-// object of such by name.
+// judge adds the numbers that a program says of the rows. It reads one [Written] as a JSON line for each row on its standard
+// input and writes one line of JSON for each: a number or true or false, which is the metric "valid", or an object of such
+// by name, where null stands for a metric that this row has not.
 func judge(ctx context.Context, command string, rows []Row) error {
 	words := strings.Fields(command)
 	if len(words) == 0 {
@@ -38,7 +38,7 @@ func judge(ctx context.Context, command string, rows []Row) error {
 	lines := json.NewEncoder(&in)
 	lines.SetEscapeHTML(false)
 	for _, r := range rows {
-		if err := lines.Encode(map[string]string{"text": r.Text}); err != nil {
+		if err := lines.Encode(r.Written); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func judge(ctx context.Context, command string, rows []Row) error {
 			return fail(fmt.Errorf("wrote more than %d lines", n), "expected one line for each text")
 		}
 		if err := verdict(scan.Bytes(), rows[n].Metrics); err != nil {
-			return fail(fmt.Errorf("line %d: %w", n+1, err), `expected a number, true, false or an object of such, as {"valid": true}`)
+			return fail(fmt.Errorf("line %d: %w", n+1, err), `expected a number, true, false, null or an object of such, as {"valid": true}`)
 		}
 	}
 	if err := scan.Err(); err != nil {
@@ -99,6 +99,8 @@ func verdict(line []byte, metrics map[string]float64) error {
 			if v {
 				metrics[name] = 1
 			}
+		case nil:
+			continue
 		default:
 			return fmt.Errorf("%s: found %v", name, v)
 		}

@@ -24,7 +24,7 @@ func script(t *testing.T, text string) string {
 
 func texts(all ...string) (rows []Row) {
 	for i, text := range all {
-		rows = append(rows, Row{Index: int64(i), Text: text, Metrics: map[string]float64{"entropy": 1}})
+		rows = append(rows, Row{Index: int64(i), Written: Written{Text: text}, Metrics: map[string]float64{"entropy": 1}})
 	}
 	return rows
 }
@@ -67,7 +67,7 @@ func TestEvaluator(t *testing.T) {
 // Another evaluator's words replace those of the first.
 func TestJudgedAnew(t *testing.T) {
 	m := &Measured{Rows: texts("a")}
-	for i, command := range []string{script(t, `echo '{"valid": 1, "qed": 2}'`), script(t, "echo false"), ""} {
+	for i, command := range []string{script(t, `echo '{"valid": 1, "qed": 2, "order": null}'`), script(t, "echo false"), ""} {
 		if err := m.judge(t.Context(), command); err != nil {
 			t.Fatal(err)
 		}

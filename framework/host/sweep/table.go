@@ -18,7 +18,7 @@ import (
 // resamples is how often rows are drawn anew for an interval.
 const resamples = 2000
 
-// Line is a point in numbers: means over its rows with their standard errors.
+// Line is a point in numbers: means over its rows with their standard errors, of a metric over the rows that have it.
 type Line struct {
 	*Measured
 	File    string // of its rows, below the directory of the sweep
@@ -54,15 +54,23 @@ func newLine(m, first *Measured, file string) Line {
 		l.Diff = map[string]Difference{}
 	}
 	for _, name := range names(m) {
-		values := column(m.Rows, func(r Row) float64 { return r.Metrics[name] })
+		var values, diffs []float64
+		for i, r := range m.Rows {
+			v, has := r.Metrics[name]
+			if !has {
+				continue
+			}
+			values = append(values, v)
+			if first != nil && len(first.Rows) == len(m.Rows) {
+				if other, has := first.Rows[i].Metrics[name]; has {
+					diffs = append(diffs, v-other)
+				}
+			}
+		}
 		l.Metrics[name] = evaluate.Mean(values)
-		if first == nil || name == "unique" || len(first.Rows) != len(m.Rows) || !slices.Contains(names(first), name) {
-			continue
+		if name != "unique" && len(diffs) > 0 {
+			l.Diff[name] = Difference{evaluate.Mean(diffs).Value, evaluate.Bootstrap(diffs, resamples, m.Seed)}
 		}
-		for i := range values {
-			values[i] -= first.Rows[i].Metrics[name]
-		}
-		l.Diff[name] = Difference{evaluate.Mean(values).Value, evaluate.Bootstrap(values, resamples, m.Seed)}
 	}
 	return l
 }
@@ -70,15 +78,15 @@ func newLine(m, first *Measured, file string) Line {
 // metricOrder is that of tables; others follow by name.
 var metricOrder = []string{"exact", "tokens", "valid", "unique", "entropy"}
 
-// names lists the metrics that all rows of a point have.
+// names lists the metrics that rows of a point have.
 func names(m *Measured) []string {
-	if len(m.Rows) == 0 {
-		return nil
+	seen := map[string]bool{}
+	for _, r := range m.Rows {
+		for name := range r.Metrics {
+			seen[name] = true
+		}
 	}
-	all := slices.Collect(maps.Keys(m.Rows[0].Metrics))
-	all = slices.DeleteFunc(all, func(name string) bool {
-		return slices.ContainsFunc(m.Rows, func(r Row) bool { _, has := r.Metrics[name]; return !has })
-	})
+	all := slices.Collect(maps.Keys(seen))
 	place := func(name string) int {
 		if i := slices.Index(metricOrder, name); i >= 0 {
 			return i

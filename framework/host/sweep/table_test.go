@@ -15,7 +15,7 @@ import (
 func fake(series, name string, right, nfe int) *Measured {
 	m := &Measured{Series: series, Name: name, Model: "tiny", Runtime: "go", Batch: 4, Seed: 3, Passes: nfe, Tokens: 40, Seconds: 2, OpenSeconds: 0.5}
 	for i := range 4 {
-		row := Row{Index: int64(i), Text: "x", NFE: nfe + i%2, Steps: nfe, Revised: 1, Metrics: map[string]float64{"tokens": 0.5, "exact": 0}}
+		row := Row{Index: int64(i), Written: Written{Text: "x"}, NFE: nfe + i%2, Steps: nfe, Revised: 1, Metrics: map[string]float64{"tokens": 0.5, "exact": 0}}
 		if i < right {
 			row.Metrics = map[string]float64{"tokens": 1, "exact": 1}
 		}
@@ -123,7 +123,7 @@ func TestRowsAreKept(t *testing.T) {
 	}
 }
 
-// Metrics that some rows lack, and "unique", are not compared.
+// Metrics that some rows lack are means over the others, and compared where both points have them; "unique" is not compared.
 func TestWhatIsNotCompared(t *testing.T) {
 	a, b := fake("a", "a", 2, 4), fake("b", "b", 2, 4)
 	for i := range 4 {
@@ -131,15 +131,18 @@ func TestWhatIsNotCompared(t *testing.T) {
 		if i > 0 {
 			b.Rows[i].Metrics["qed"] = 0.5
 		}
+		if i < 2 {
+			a.Rows[i].Metrics["qed"] = 0.25
+		}
 	}
 	l := newLine(b, a, "")
-	if _, has := l.Metrics["qed"]; has || len(l.Diff) != 2 || len(l.Metrics) != 3 {
+	if l.Metrics["qed"].Value != 0.5 || l.Diff["qed"].Mean != 0.25 || len(l.Diff) != 3 || len(l.Metrics) != 4 {
 		t.Errorf("metrics %v, differences %v", l.Metrics, l.Diff)
 	}
 }
 
 func TestUnique(t *testing.T) {
-	rows := []Row{{Text: "a", Metrics: map[string]float64{}}, {Text: "b", Metrics: map[string]float64{}}, {Text: "a", Metrics: map[string]float64{}}}
+	rows := texts("a", "b", "a")
 	unique(rows)
 	if rows[0].Metrics["unique"] != 1 || rows[1].Metrics["unique"] != 1 || rows[2].Metrics["unique"] != 0 {
 		t.Errorf("%v", rows)

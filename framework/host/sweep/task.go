@@ -8,18 +8,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/results"
 	"github.com/mdmhost/mdmhost/framework/host/train"
 	"github.com/mdmhost/mdmhost/framework/model"
+	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
 // task is what all points are asked: questions, and where they come from data, the answers.
 type task struct {
 	asked   []results.Question
 	answers []train.Answered // nil where rows are free
-	free    []int            // by row of data: its blanks
+	blanks  []blanks         // by row of data
 	model   *model.Model
 	digest  string // of the model
 }
@@ -65,10 +67,53 @@ func (t *task) read(ctx context.Context, cfg *config.Config, rows int) (err erro
 	}
 	for i, a := range t.answers {
 		tokens, free := a.Asked(t.model.MaskID)
+		b := blanks{count: free}
+		if t.model.Insertion() {
+			_, suffix := t.model.Tokenizer.Template()
+			tokens, b = places(tokens, t.model.MaskID, len(suffix))
+		}
 		t.asked = append(t.asked, results.Question{Kind: results.Tokens, Tokens: tokens, Place: fmt.Sprintf("row %d", i)})
-		t.free = append(t.free, free)
+		t.blanks = append(t.blanks, b)
 	}
 	return nil
+}
+
+// blanks are where a row of data has something to write.
+type blanks struct{ count, before, behind int } // how many; given tokens before the first and behind the last of them
+
+// places makes the question for a model that inserts tokens of the one for a model that fills blanks: one blank where there
+// is a run of them, whose length is not given away. Where the data has nothing to write that is before the last tokens of
+// the row, end in number.
+func places(tokens []int32, mask int32, end int) ([]int32, blanks) {
+	b := blanks{before: slices.Index(tokens, mask)}
+	if b.before < 0 {
+		b.before, b.behind = len(tokens)-end, end
+		return slices.Insert(tokens, b.before, mask), b
+	}
+	for b.behind = 0; tokens[len(tokens)-1-b.behind] != mask; {
+		b.behind++
+	}
+	b.count = len(tokens) - b.before - b.behind
+	return slices.CompactFunc(tokens, func(x, y int32) bool { return x == mask && y == mask }), b
+}
+
+// right counts the tokens that are those of the data, of how many. Of a row that grew, tokens are compared place by place
+// from the first blank on, up to what is given at the end, and those that one of the two has not are wrong.
+func (t *task) right(r sampling.Result) (right, of int) {
+	a, b := t.answers[r.Index], t.blanks[r.Index]
+	if !t.model.Insertion() {
+		return a.Right(r.Tokens), b.count
+	}
+	between := func(row []int32) []int32 {
+		return row[min(b.before, len(row)):max(len(row)-b.behind, min(b.before, len(row)))]
+	}
+	got, want := between(r.Tokens), between(a.Tokens)
+	for i := range min(len(got), len(want)) {
+		if got[i] == want[i] {
+			right++
+		}
+	}
+	return right, max(len(got), len(want))
 }
 
 // key tells points apart whose rows may differ: it covers their settings, the model, and the questions with their answers.
@@ -77,7 +122,7 @@ func (t *task) key(cfg *config.Config, seed uint64) (string, error) {
 	for _, name := range []string{"model", "prompts"} { // their content counts, not their names
 		delete(settings, name)
 	}
-	text, err := json.Marshal([]any{"1", settings, seed, t.digest, t.asked, t.answers})
+	text, err := json.Marshal([]any{"2", settings, seed, t.digest, t.asked, t.answers})
 	if err != nil {
 		return "", err
 	}
