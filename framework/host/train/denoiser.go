@@ -50,7 +50,10 @@ func source(cfg *config.Config) (*model.Model, error) {
 
 // newDenoiser makes a new network for the data.
 func newDenoiser(cfg *config.Config, d *data.Data, seed uint64) (*denoiser, error) {
-	c, err := sizedNetwork(cfg, network.Config{VocabSize: d.Vocabulary.Size()}, d.Train.Length())
+	c, err := sizedNetwork(cfg, network.Config{VocabSize: d.Vocabulary.Size(), Gaps: cfg.Network.Gaps, UnmaskRate: cfg.Network.UnmaskRate}, d.Train.Length())
+	if err == nil && c.Rates() {
+		err = endsFixed(cfg, d)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ func newDenoiser(cfg *config.Config, d *data.Data, seed uint64) (*denoiser, erro
 	}
 	out := ours(c, network.Initialise(c, seed))
 	out.mask, out.pad, out.tokens = special.Mask, special.Pad, d.Vocabulary
-	out.suppress = suppressed(d.Vocabulary, out.v, out.mask, out.pad)
+	out.suppress = suppressed(d.Vocabulary, out.v, out.mask, out.pad, c.Rates())
 	return out, nil
 }
 
@@ -108,8 +111,8 @@ func ours(c network.Config, values network.Values) *denoiser {
 
 // loadDenoiser makes a model a network: the framework's own from their parameters, others from their ONNX file.
 func loadDenoiser(m *model.Model) (out *denoiser, err error) {
-	if m.Insertion() {
-		return nil, fmt.Errorf("model %s: is an insertion model, expected one of family masked", m.Name)
+	if err := trainable(m); err != nil {
+		return nil, err
 	}
 	if err := m.RefuseShift("training"); err != nil {
 		return nil, err
@@ -135,18 +138,19 @@ func loadDenoiser(m *model.Model) (out *denoiser, err error) {
 		return nil, err
 	}
 	out.model, out.mask, out.pad, out.tokens = m, m.MaskID, m.Config.Pad, m.Tokenizer
-	out.suppress = suppressed(m.Tokenizer, out.v, out.mask, out.pad)
+	out.suppress = suppressed(m.Tokenizer, out.v, out.mask, out.pad, m.Insertion())
 	return out, nil
 }
 
 // suppressed are the ids, sorted, that no position can turn out to be, in training and in evaluations alike: those that no row of
 // data has as a target. That is the mask, the padding (-1: none) unless rows end with it, and ids without a token. What a model is
-// told not to write when it samples is no such thing.
-func suppressed(t tokenizer.Tokenizer, v int, mask, pad int32) (out []int64) {
+// told not to write when it samples is no such thing. Where rows grow, tokens that stand around every text are given, and nothing
+// else is one of them.
+func suppressed(t tokenizer.Tokenizer, v int, mask, pad int32, grows bool) (out []int64) {
 	prefix, suffix := t.Template()
 	for id := range int32(v) {
 		written := slices.Contains(prefix, id) || slices.Contains(suffix, id)
-		if id == mask || id == pad && !written || t.Token(id) == "" {
+		if id == mask || written && grows || id == pad && !written || t.Token(id) == "" {
 			out = append(out, int64(id))
 		}
 	}
@@ -154,7 +158,12 @@ func suppressed(t tokenizer.Tokenizer, v int, mask, pad int32) (out []int64) {
 }
 
 // fits holds a loaded network against the data of a run.
-func (d *denoiser) fits(set *data.Data) error {
+func (d *denoiser) fits(cfg *config.Config, set *data.Data) error {
+	if d.grows() {
+		if err := endsFixed(cfg, set); err != nil {
+			return err
+		}
+	}
 	length := set.Train.Length()
 	switch m := d.model; {
 	case m.Tokenizer.Size() != set.Vocabulary.Size():

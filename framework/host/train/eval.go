@@ -45,6 +45,11 @@ func Evaluate(ctx context.Context, cfg *config.Config, o host.Options, e EvalOpt
 			return nil, err
 		}
 	}
+	if e.Accuracy {
+		if err := masked(g.model, "--accuracy"); err != nil {
+			return nil, err
+		}
+	}
 	if e.Accuracy && d.Spec.FixedColumn == "" && d.Spec.PromptColumn == "" {
 		return nil, config.Problems{{Key: "data.fixed_column", Text: "is not given, and without given positions there are no answers to be right; name the column, or leave --accuracy out"}}
 	}

@@ -16,6 +16,9 @@ const mostExact = 12
 
 // checkExact refuses rows and models that cannot be enumerated.
 func (g *gauge) checkExact(d *data.Dataset, rows int) error {
+	if err := masked(g.model, "--exact"); err != nil {
+		return err
+	}
 	if kind := g.trainer.reply.Schedule.Kind; kind == spec.PerToken {
 		return fmt.Errorf("model %s: its tokens have speeds of their own, and enumeration is for schedules that all tokens share; leave --exact out", g.model.Name)
 	}

@@ -54,6 +54,12 @@ func (e *exported) Signature() graph.Signature {
 		s.Inputs = append(s.Inputs, graph.Port{Name: "timesteps", Type: graph.Float32, Shape: []graph.Dim{rows}})
 	}
 	s.Outputs = []graph.Port{{Name: "logits", Type: graph.Float32, Shape: []graph.Dim{rows, length, graph.Known(int64(e.V))}}}
+	if e.InsertionRate {
+		s.Outputs = append(s.Outputs, graph.Port{Name: "insertion_rate", Type: graph.Float32, Shape: []graph.Dim{rows, length.Plus(graph.Known(1))}})
+	}
+	if e.UnmaskRate {
+		s.Outputs = append(s.Outputs, graph.Port{Name: "unmask_rate", Type: graph.Float32, Shape: []graph.Dim{rows, length}})
+	}
 	return s
 }
 
@@ -70,18 +76,21 @@ func (e *exported) Build(b *graph.Builder, _, inputs map[string]graph.Value) map
 	for _, v := range e.Graph.Graph.Feeds() {
 		bind[v.Name] = e.feed(b, v.Name, inputs)
 	}
-	logits := b.Cast(b.Replay(e.Graph, bind, nil)["logits"], graph.Float32)
-	if e.Manifest.LogitsShift != 0 { // to where their tokens are
-		logits = b.Concat(1, b.Slice(logits, 1, 0, 1), b.Slice(logits, 1, 0, -1))
+	all, out := b.Replay(e.Graph, bind, nil), map[string]graph.Value{}
+	for _, p := range e.Signature().Outputs {
+		out[p.Name] = b.Cast(all[p.Name], graph.Float32)
 	}
-	return map[string]graph.Value{"logits": logits}
+	if logits := out["logits"]; e.Manifest.LogitsShift != 0 { // to where their tokens are
+		out["logits"] = b.Concat(1, b.Slice(logits, 1, 0, 1), b.Slice(logits, 1, 0, -1))
+	}
+	return out
 }
 
 // feed is the value behind an input of the file.
 func (e *exported) feed(b *graph.Builder, name string, inputs map[string]graph.Value) graph.Value {
 	ids, given := inputs["input_ids"], inputs[name]
 	switch {
-	case name == "timesteps" && given.Given() && *e.Manifest.Time.NoiseAt == 0: // trainers count from 1, where everything is masked
+	case name == "timesteps" && given.Given() && (*e.Manifest.Time.NoiseAt == 0) != e.Insertion(): // trainers count from 1, where everything is masked, but those of insertion from 0
 		return b.Sub(b.Float(1), given)
 	case given.Given():
 		return given

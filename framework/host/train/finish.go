@@ -87,6 +87,13 @@ func (s *session) writeModel(c *checkpoint.Checkpoint) error {
 	if s.cfg.Train.Precision == network.Float16 {
 		m.DType = safetensors.F16
 	}
+	order, err := s.trainedOrder(c)
+	if err == nil && order != nil {
+		err = m.Put(order)
+	}
+	if err != nil {
+		return err
+	}
 	return network.WriteModelDir(dir, m)
 }
 
@@ -179,6 +186,10 @@ func (s *session) manifest(step int64) *model.Manifest {
 	if m.Schedule.Kind == "" {
 		m.Schedule.Kind = "linear" // what a trainer means that says nothing
 	}
+	if s.denoiser.grows() {
+		empty := 0
+		m.Family, m.Gap, m.Time.NoiseAt = "insertion", network.GapsEOS, &empty
+	}
 	m.Length = model.Length{Policy: "free", Cap: s.data.Train.Length()}
 	if s.data.Spec.FixedColumn != "" {
 		m.Length.Policy = "fixed"
@@ -217,6 +228,9 @@ func (s *session) generation() map[string]any {
 			inner[rest] = json.RawMessage(plainText(e.Value)) // flags are texts
 		}
 	}
+	if s.denoiser.grows() {
+		growing(out)
+	}
 	sampling, _ := out["sampling"].(map[string]any)
 	if sampling == nil {
 		sampling = map[string]any{}
@@ -229,6 +243,21 @@ func (s *session) generation() map[string]any {
 	slices.Sort(never)
 	sampling["suppress_tokens"] = slices.Compact(never)
 	return out
+}
+
+// growing adds what samples an insertion model where nobody says anything else.
+func growing(out map[string]any) {
+	sampler, _ := out["sampler"].(map[string]any)
+	if sampler == nil {
+		sampler = map[string]any{}
+		out["sampler"] = sampler
+	}
+	if sampler["name"] == nil {
+		sampler["name"] = "insertion"
+	}
+	if out["steps"] == nil {
+		out["steps"] = 128
+	}
 }
 
 // untaught are the tokens that the model never learned to leave alone, because the loss gave them no probability.

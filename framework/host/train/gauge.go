@@ -29,6 +29,7 @@ type gauge struct {
 	model    *model.Model
 	denoiser *denoiser
 	trainer  *trainer
+	beside   map[string]artifact.Network // networks of the evaluation besides the denoiser
 	device   *onnx.Device
 	seed     uint64
 	began    time.Time
@@ -55,6 +56,9 @@ func openGauge(ctx context.Context, cfg *config.Config, o host.Options) (*gauge,
 	if err := g.holdExponents(); err != nil {
 		return nil, err
 	}
+	if err := g.openOrder(); err != nil {
+		return nil, err
+	}
 	if err := g.checkReply(); err != nil {
 		return nil, err
 	}
@@ -75,10 +79,10 @@ func openModel(cfg *config.Config, o host.Options) (*gauge, error) {
 		return nil, err
 	}
 	m := g.model
-	if m.Insertion() {
-		return nil, fmt.Errorf("model %s: its rows grow by insertion, and these bounds are for masked models; evaluate a masked model", m.Name)
+	if err := measurable(m); err != nil {
+		return nil, err
 	}
-	g.denoiser = &denoiser{Network: newExported(m), v: m.V, opset: m.Graph.Opset(""), mask: m.MaskID, pad: m.Config.Pad, suppress: suppressed(m.Tokenizer, m.V, m.MaskID, m.Config.Pad)}
+	g.denoiser = &denoiser{Network: newExported(m), v: m.V, opset: m.Graph.Opset(""), mask: m.MaskID, pad: m.Config.Pad, suppress: suppressed(m.Tokenizer, m.V, m.MaskID, m.Config.Pad, m.Insertion())}
 	return g, nil
 }
 
@@ -112,7 +116,7 @@ func (g *gauge) checkReply() error {
 	}
 	var lacks []string
 	for _, n := range file.Graph.Nodes {
-		if name := n.TextAttr("name", ""); graph.Key(n) == "mdm.Network" && name != spec.Denoiser {
+		if name := n.TextAttr("name", ""); graph.Key(n) == "mdm.Network" && name != spec.Denoiser && g.beside[name] == nil {
 			lacks = append(lacks, "network "+name)
 		}
 	}
@@ -133,8 +137,9 @@ func (g *gauge) evaluator(ctx context.Context, rows, length int) (*training.Eval
 		return nil, fmt.Errorf("model %s: the export fixed rows to %d positions, found %d; make it fit", g.model.Name, fixed, length)
 	}
 	rows = cmp.Or(g.model.FixedRows(), rows)
-	set, err := artifact.ComposeEval(artifact.Composition{Task: g.trainer.task, Reply: g.trainer.reply,
-		Networks: map[string]artifact.Network{spec.Denoiser: g.denoiser}, EvalRows: rows, Length: length})
+	networks := map[string]artifact.Network{spec.Denoiser: g.denoiser}
+	maps.Copy(networks, g.beside)
+	set, err := artifact.ComposeEval(artifact.Composition{Task: g.trainer.task, Reply: g.trainer.reply, Networks: networks, EvalRows: rows, Length: length})
 	if err != nil {
 		return nil, err
 	}

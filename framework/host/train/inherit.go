@@ -65,7 +65,9 @@ func (s *session) sameNetwork(from *model.Model, unlike func(key string, given, 
 		if !ok || !s.cfg.Given(e.Key) || e.Value == 0 {
 			continue
 		}
-		if value, ok := own[name]; !ok {
+		if value, ok := own[name]; !ok && reflect.ValueOf(e.Value).IsZero() {
+			continue // config.json leaves it out
+		} else if !ok {
 			unlike(e.Key, e.Value, "its own")
 		} else if fmt.Sprint(value) != fmt.Sprint(e.Value) {
 			unlike(e.Key, e.Value, value)

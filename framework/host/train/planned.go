@@ -86,6 +86,9 @@ func openPlanned(ctx context.Context, cfg *config.Config, o host.Options, p Plan
 	if k.gauge, err = openModel(cfg, o); err != nil {
 		return nil, err
 	}
+	if err := masked(k.model, "a bound of a planned sampler"); err != nil {
+		return nil, err
+	}
 	if k.model.Timesteps {
 		return nil, fmt.Errorf("model %s: takes the time, and planned samplers have none: their denoiser sees the sequence alone; evaluate a model without", k.model.Name)
 	}

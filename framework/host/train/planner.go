@@ -13,7 +13,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 )
 
-// others are the networks of the trainer besides the denoiser that are no copies of it, by name: planners. One that gives keep is
+// others are the networks of the trainer besides the denoiser that are no copies of it, by name: order networks, and planners. One that gives keep is
 // new, of the size of the section network, or what train.planner_from names; one that gives logits is what that names.
 func others(cfg *config.Config, d *denoiser, t *trainer, length int, seed uint64) (map[string]*denoiser, error) {
 	out := map[string]*denoiser{}
@@ -24,6 +24,8 @@ func others(cfg *config.Config, d *denoiser, t *trainer, length int, seed uint64
 		switch {
 		case n.Name == spec.Denoiser:
 			continue
+		case gives(n, "order"):
+			out[n.Name], err = orderNetwork(cfg, d, n, seedOf(seed, i))
 		case gives(n, "keep"):
 			out[n.Name], err = judge(cfg, d, n, length, seedOf(seed, i))
 		case from != "":
@@ -35,7 +37,12 @@ func others(cfg *config.Config, d *denoiser, t *trainer, length int, seed uint64
 			return nil, err
 		}
 	}
-	if cfg.Train.PlannerFrom != "" && len(out) == 0 {
+	if t.order() == nil {
+		if err := unsized(cfg, fmt.Sprintf("trainer %s trains no order network", t.description.Name)); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Train.PlannerFrom != "" && (len(out) == 0 || t.order() != nil) {
 		return nil, config.Problems{{Origin: cfg.Origin("train.planner_from"), Key: "train.planner_from", Text: fmt.Sprintf("is given, and trainer %s trains no planner; leave it out, or choose trainer p2planner", t.description.Name)}}
 	}
 	return out, nil
@@ -59,7 +66,7 @@ func (t *trainer) sizes() bool {
 
 // judge is a network of the framework's that gives one number a position.
 func judge(cfg *config.Config, d *denoiser, n *spec.Network, length int, seed uint64) (*denoiser, error) {
-	want := network.Config{VocabSize: d.v, Head: network.HeadKeep, MaskedInput: takes(n.Signature, "masked")}
+	want := network.Config{VocabSize: d.v, Head: network.HeadKeep, MaskedInput: takes(n.Signature, "masked"), Gaps: cfg.Network.Gaps, UnmaskRate: cfg.Network.UnmaskRate}
 	if from := cfg.Train.PlannerFrom; from != "" {
 		return loadJudge(from, d, want, length)
 	}

@@ -96,6 +96,11 @@ func (k *scoring) encode(texts []Text) error {
 	if problems != nil {
 		return &results.InputError{Name: "input", Problems: problems}
 	}
+	if k.Exact {
+		if err := masked(k.model, "--exact"); err != nil {
+			return err
+		}
+	}
 	if k.Exact && k.model.Timesteps {
 		return fmt.Errorf("model %s: takes the time, and enumeration is for models without; leave --exact out", k.model.Name)
 	}

@@ -43,8 +43,8 @@ func binding(cfg *config.Config) map[string]any {
 	for _, e := range cfg.Entries() {
 		section, _, _ := strings.Cut(e.Key, ".")
 		switch {
-		case e.Note != "" || !slices.Contains([]string{"network", "data", "trainer", "optimizer", "train"}, section) || slices.Contains(control, e.Key):
-		case cfg.Train.From != "" && section == "network" && !cfg.Given(e.Key): // the model's, or those of a planner
+		case e.Note != "" || !slices.Contains([]string{"network", "order", "data", "trainer", "optimizer", "train"}, section) || slices.Contains(control, e.Key):
+		case cfg.Train.From != "" && (section == "network" || section == "order") && !cfg.Given(e.Key): // the model's, or those of a planner
 		case cfg.Train.From != "" && (slices.Contains([]string{"data.tokenizer", "data.bos", "data.eos"}, e.Key)): // the model's
 		case section == "data" && cfg.Data.Prepared != "" && !slices.Contains([]string{"data.prepared", "data.length", "data.shuffle"}, e.Key):
 		default:

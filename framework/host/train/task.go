@@ -50,6 +50,9 @@ func ask(ctx context.Context, cfg *config.Config, o host.Options, d *denoiser) (
 	if t.reply, err = plugin.Build(ctx, t.task); err != nil {
 		return nil, err
 	}
+	if err := t.pairs(cfg, d); err != nil {
+		return nil, err
+	}
 	return t, plugin.End(ctx)
 }
 

@@ -175,7 +175,7 @@ func (s *session) prepare(ctx context.Context, o host.Options) error {
 		return err
 	}
 	if from != nil {
-		err = s.denoiser.fits(s.data)
+		err = s.denoiser.fits(s.cfg, s.data)
 	} else if s.denoiser, err = newDenoiser(s.cfg, s.data, s.seed); err == nil {
 		s.trainer, err = ask(ctx, s.cfg, o, s.denoiser)
 	}

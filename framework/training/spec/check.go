@@ -130,7 +130,10 @@ func sameSignature(a, b graph.Signature) bool {
 func checkSchedule(task *Task, r *Reply) error {
 	s := r.Schedule
 	switch s.Kind {
-	case "kumaraswamy":
+	case Clock:
+		if !(s.A > 0 && finite(s.A)) {
+			return violation("the schedule is %s with a = %v; expected a number above 0", Clock, s.A)
+		}
 		return nil
 	case PerToken:
 		if !slices.ContainsFunc(r.Spec.Params, func(p Param) bool { return p.Name == RawExponents && slices.Equal(p.Shape, []int64{int64(task.V)}) }) {
