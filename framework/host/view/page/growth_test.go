@@ -46,7 +46,7 @@ func grow(t *testing.T, steps int) (file string, history [][]spot) {
 		t.Fatal(err)
 	}
 	id := int32(mask)
-	tr := sampling.NewTrace(&b, sampling.TraceHeader{Model: "grow", Sampler: "insertion", MaskID: &id, Growth: &sampling.TraceGrowth{Gap: sampling.GapEOS, Cap: 200, A: 1}})
+	tr := sampling.NewTrace(&b, sampling.TraceHeader{Model: "grow", Sampler: "insertion", MaskID: &id, Growth: &sampling.TraceGrowth{Gap: sampling.GapEOS, Cap: 60, A: 1}})
 	tr.Spell = letters
 	row := []spot{{token: end}}
 	frame := func(k int) sampling.Frame {
@@ -83,8 +83,12 @@ func grow(t *testing.T, steps int) (file string, history [][]spot) {
 			kept = append(kept, row[p])
 		}
 		row = nil
+		gaps := map[int]int{}
+		for range 1 + draw.IntN(4) {
+			gaps[draw.IntN(len(kept))]++
+		}
 		for g, s := range kept {
-			if n := draw.IntN(5) - 2; n > 0 && k < steps {
+			if n := gaps[g]; n > 0 && k < steps {
 				inserted = append(inserted, sampling.Insertion{Gap: int32(g), Count: int32(n)})
 				row = append(row, slices.Repeat([]spot{{mask, k, 0}}, n)...)
 			}
@@ -174,7 +178,7 @@ func TestGrowth(t *testing.T) {
 			t.Errorf("the row's facts are %q, expected %q among them", facts, want)
 		}
 	}
-	if got := p.Text("#facts"); !strings.Contains(got, "rows growup to 200") {
+	if got := p.Text("#facts"); !strings.Contains(got, "rows growup to 60") {
 		t.Errorf("the facts are %q", got)
 	}
 
