@@ -25,6 +25,7 @@ var companions = []struct {
 func (h *Host) framed(bad complain) (c sampling.LoopConfig) {
 	s := &h.cfg.Sampling
 	c.Blocks = sampling.Blocks{Length: s.BlockLength, Absolute: s.BlockAlign == "absolute"}
+	c.Growth, c.FromZero = h.grows(bad), *h.model.Manifest.Time.NoiseAt == 0
 	c.MaxNFE, c.PadTo, c.Memory = s.MaxNFE, s.PadTo, s.CreditAlpha > 0
 	if most := h.model.MaxLength; most > 0 && s.PadTo > most {
 		bad("pad_to", "expected at most %d, the model's longest row, found %d; lower it", most, s.PadTo)

@@ -65,10 +65,8 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (_ *Host, err erro
 	if h.model, err = model.Open(cfg.Model); err != nil {
 		return nil, err
 	}
-	if len(h.model.GenerationConfig) > 0 {
-		if h.cfg, err = cfg.WithModel(h.model.Name+"/generation_config.json", h.model.GenerationConfig); err != nil {
-			return nil, err
-		}
+	if h.cfg, err = WithModel(cfg, h.model); err != nil {
+		return nil, err
 	}
 	if err := h.drawSeed(); err != nil {
 		return nil, err
@@ -97,25 +95,28 @@ func (h *Host) start(ctx context.Context) error {
 	if err := errors.Join(err, also); err != nil {
 		return err
 	}
-	if err := h.fit(); err != nil {
+	if err := errors.Join(h.checkSampler(), h.fit()); err != nil {
 		return err
 	}
 	run := sampling.Run{ID: strconv.FormatUint(h.seed, 36), Capabilities: h.denoiser.Capabilities(), MaskID: h.model.MaskID,
-		V: h.writable(), Temperature: h.cfg.Sampling.Temperature, KeepsWritten: !h.planner.desc.CanRemask}
+		V: h.writable(), Temperature: h.cfg.Sampling.Temperature, KeepsWritten: !h.remasks(), Insertion: h.frame.Growth}
 	if run.Exponents, err = h.model.Exponents(); err != nil {
 		return err
 	}
 	run.Capabilities.Serves.PlannerScore = h.network != nil
 	run.Capabilities.Serves.LogpLeaveOneOut = h.leavesOut()
+	h.serveGrowth(&run.Capabilities)
 	h.options = planning
 	if run.Options, err = json.Marshal(planning); err != nil {
 		return err
 	}
-	if h.planner.needs, err = h.planner.plugin.Start(ctx, run); err != nil {
-		return err
-	}
-	if err := refuse("planner "+h.planner.name, h.planner.needs, &run.Capabilities); err != nil {
-		return err
+	if !h.decides() {
+		if h.planner.needs, err = h.planner.plugin.Start(ctx, run); err != nil {
+			return err
+		}
+		if err := refuse("planner "+h.planner.name, h.planner.needs, &run.Capabilities); err != nil {
+			return err
+		}
 	}
 	if run.Options, err = json.Marshal(driving); err != nil {
 		return err
@@ -166,10 +167,11 @@ func (h *Host) head() (sampling.Head, error) {
 	if err != nil {
 		return sampling.Head{}, fmt.Errorf("planner %s with sampler %s: %w", h.planner.name, h.sampler.name, err)
 	}
-	needs.PlannerScore = false // the other network's
+	needs.PlannerScore, needs.FrozenGap = false, false // the other network's, and the loop's
+	needs.UnmaskRate = needs.UnmaskRate && h.denoiser.Capabilities().Serves.UnmaskRate
 	h.observe(&needs)
 	s := h.cfg.Sampling
-	head := sampling.Head{Needs: needs, Suppress: backend.Suppressed(h.cfg.Sampling, h.model), Present: h.planner.desc.CanRemask,
+	head := sampling.Head{Needs: needs, Suppress: backend.Suppressed(h.cfg.Sampling, h.model), Present: h.remasks(),
 		Filter: s.Temperature > 0 && (s.TopK > 0 || s.TopP < 1 || s.MinP > 0), Guidance: float32(s.CFGScale),
 		Below: s.TopPRule == "below", Edits: h.edits}
 	if s.Draw == "gumbel" {
@@ -216,7 +218,10 @@ func (h *Host) Batch(rows int) int {
 func (h *Host) Sample(ctx context.Context, rows int, next func() (sampling.Request, bool), sink func(sampling.Result) error, observers ...sampling.Observer) (sampling.Accounts, error) {
 	c := h.frame
 	c.Denoiser, c.Scorer, c.Seed, c.Draw, c.Rows = h.denoiser, h.scorer(), h.seed, h.draw(), h.Batch(rows)
-	c.Planner, c.PlannerName, c.CanRemask, c.PlannerNeeds = h.planner.plugin, h.planner.name, h.planner.desc.CanRemask, h.planner.needs
+	c.PlannerName, c.CanRemask, c.PlannerNeeds = h.planner.name, h.remasks(), h.planner.needs
+	if !h.decides() {
+		c.Planner = h.planner.plugin
+	}
 	c.SamplerName, c.SamplerNeeds = h.sampler.name, h.sampler.needs
 	c.MaskID, c.PadID, c.V, c.Suppress = h.model.MaskID, h.model.PadID, h.writable(), backend.Suppressed(h.cfg.Sampling, h.model)
 	c.Next, c.Sink, c.Observers = next, sink, observers

@@ -221,11 +221,12 @@ func (m *Model) readGeneration() (err error) {
 // sampling.suppress_tokens in generation_config.json.
 func (m *Model) Suppress() []int32 { return m.SuppressWith(m.suppress) }
 
-// SuppressWith is [Model.Suppress] with other ids in the place of those of generation_config.json.
+// SuppressWith is [Model.Suppress] with other ids in the place of those of generation_config.json. An insertion model never writes a special
+// token: they stand where a row begins and ends, and nothing else may pass for that.
 func (m *Model) SuppressWith(ids []int32) []int32 {
 	out := append([]int32{m.MaskID}, ids...)
 	for id := range int32(m.V) {
-		if m.Tokenizer.Token(id) == "" {
+		if m.Tokenizer.Token(id) == "" || m.Insertion() && m.Tokenizer.Special(id) {
 			out = append(out, id)
 		}
 	}

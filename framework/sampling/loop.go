@@ -13,7 +13,7 @@ import (
 type LoopConfig struct {
 	Denoiser     Denoiser // configured
 	Scorer       Scorer   // the planner's own network, or nil
-	Planner      Planner  // started
+	Planner      Planner  // started; nil where the sampler decides by itself
 	PlannerName  string   // for messages
 	SamplerName  string   // for messages
 	CanRemask    bool     // as the planner described itself
@@ -212,6 +212,9 @@ func (l *Loop) Advance(ctx context.Context, rows []Advance) ([]RowState, error) 
 	if err := l.checkTimes(rows); err != nil {
 		return nil, err
 	}
+	if err := l.planned(); err != nil {
+		return nil, err
+	}
 	if anyTrial(rows) {
 		return nil, l.misuse("advances with a trial, which changes nothing", "try tokens with Denoise")
 	}
@@ -257,6 +260,9 @@ func (l *Loop) Denoise(ctx context.Context, rows []Advance) (*Step, error) {
 func (l *Loop) Plan(ctx context.Context) ([]Decision, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.planned(); err != nil {
+		return nil, err
+	}
 	if !l.pass.open {
 		return nil, l.misuse("plans without a pass", passHint)
 	}

@@ -38,6 +38,14 @@ func (l *Loop) misuse(problem, hint string) error {
 	return &Error{Code: ContractViolation, Object: l.who(), Problem: problem, Hint: hint}
 }
 
+// planned refuses to ask the planner where there is none.
+func (l *Loop) planned() error {
+	if l.Planner == nil {
+		return l.misuse("asks the planner, and there is none: it described itself with can_insert", "decide with Denoise and Apply")
+	}
+	return nil
+}
+
 // checkTimes holds the times that a sampler gave against the contract: they run from 1 down to 0, and alphas are
 // probabilities. NaN is neither.
 func (l *Loop) checkTimes(rows []Advance) error {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/model"
 )
@@ -63,10 +64,7 @@ func withModel(cfg *config.Config) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.GenerationConfig == nil {
-		return cfg, nil
-	}
-	return cfg.WithModel(m.Name+"/generation_config.json", m.GenerationConfig)
+	return host.WithModel(cfg, m)
 }
 
 // entry is one setting in JSON.

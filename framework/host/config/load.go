@@ -46,6 +46,13 @@ func (c *Config) WithModel(name string, text []byte) (*Config, error) {
 	return merge(layers, problems)
 }
 
+// WithDefault returns the configuration with another default of one key, which every source outweighs.
+func (c *Config) WithDefault(key string, value any) (*Config, error) {
+	layers := slices.Clone(c.layers)
+	layers[0] = append(slices.Clone(layers[0]), setting{key, value, Origin{Layer: LayerDefault}})
+	return merge(layers, nil)
+}
+
 // With returns the configuration with more values, as strong as flags.
 func (c *Config) With(more ...Assignment) (*Config, error) {
 	layers := slices.Clone(c.layers)

@@ -41,7 +41,7 @@ func Requests(m *model.Model, cfg *config.Config, asked []Question) (rows []samp
 	rows = make([]sampling.Request, total)
 	for i := range rows {
 		row := encoded[question(i)]
-		rows[i] = sampling.Request{Index: int64(i), Tokens: row.Tokens, Fixed: row.Fixed, Steps: cfg.Steps, Params: params}
+		rows[i] = sampling.Request{Index: int64(i), Tokens: row.Tokens, Fixed: row.Fixed, FrozenGap: row.FrozenGap, Cap: row.Cap, Steps: cfg.Steps, Params: params}
 	}
 	return rows, notes, nil
 }
@@ -51,6 +51,7 @@ func encodeAll(m *model.Model, cfg *config.Config, asked []Question) (rows []mod
 	full, lengthened := []string{}, false // places of text without a blank; whether the length has a use
 	for _, q := range asked {
 		row, err := encode(m, cfg, q)
+		row = m.WithRoom(row, cfg.Length)
 		if err != nil {
 			place, text := q.Place, err.Error()
 			if strings.HasPrefix(text, "length: ") && cfg.Given("length") {
@@ -72,10 +73,10 @@ func encodeAll(m *model.Model, cfg *config.Config, asked []Question) (rows []mod
 				problems = append(problems, fmt.Sprintf("%s: position %d is given, and a stop rule may cut it off since it stands behind a blank; leave out sampling.stop and sampling.eos_early_stop, or give text that the samples begin with (prompt)", q.Place, at))
 			}
 		}
-		if q.Kind == Infill && row.Blanks() == 0 {
+		if q.Kind == Infill && !row.Opens() {
 			full = append(full, q.Place)
 		}
-		lengthened = lengthened || q.Kind == Prompt
+		lengthened = lengthened || q.Kind == Prompt || m.Insertion()
 		rows = append(rows, row)
 	}
 	if len(full) > 0 {
