@@ -7,12 +7,12 @@ import (
 	"github.com/mdmhost/mdmhost/plugins/trainers/internal/interpolant"
 )
 
-// loss is the surrogate of two samples z1, z2 of a row at one time,
+// loss is the bound (L1 + L2)/2 of two samples z1, z2 of a row at one time, with the gradient of
 //
 //	S = 1/2 [sg(L1 - L2) (log p(z1) - log p(z2)) + L1 + L2],
 //
-// whose gradient is that of the bound, the states' dependence on the speeds included (LoFlexMDM, section 4.4), and the
-// regulariser. What is logged is the bound (L1 + L2)/2.
+// which is that of the bound's mean, the states' dependence on the speeds included (LoFlexMDM, section 4.4). Without the
+// gradient the first product would be no loss: it stands in the graph less its own value. The regulariser is added.
 func loss(g *graph.Builder, in trainer.Inputs, o Options) trainer.Loss {
 	b := read(g, in, o)
 	r := interpolant.Read(g, in, o.A, diffusion.TimeSampler(o.Times), o.Eps, 2)
@@ -28,7 +28,8 @@ func loss(g *graph.Builder, in trainer.Inputs, o Options) trainer.Loss {
 	advantage := g.StopGradient(difference(g, l)) // [B]
 	ratio := difference(g, p)
 	half := g.Float(0.5)
-	rows := g.Mul(half, g.Add(g.Mul(advantage, ratio), g.RowSum(l)))
+	score := g.Mul(advantage, g.Sub(ratio, g.StopGradient(ratio)))
+	rows := g.Mul(half, g.Add(score, g.RowSum(l)))
 	reg := regulariser(g, b, o)
 	if reg.Given() {
 		rows = g.Add(rows, reg)

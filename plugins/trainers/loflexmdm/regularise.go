@@ -1,9 +1,8 @@
 package loflexmdm
 
 import (
-	"math"
-
 	"github.com/mdmhost/mdmhost/framework/graph"
+	"github.com/mdmhost/mdmhost/framework/insertion"
 )
 
 // regulariser is what speeds cost besides the bound, float32 [B] (LoFlexMDM, section 4.5), or no value where every weight is 0.
@@ -41,15 +40,12 @@ func law(g *graph.Builder, b graph.Value, clock float64) graph.Value {
 	return g.Sub(g.Float(1), g.Exp(g.Mul(b, g.Float(-clock))))
 }
 
-// clock is U(t) = -log(1 - t^a).
-func clock(t, a float64) float64 { return -math.Log1p(-math.Pow(t, a)) }
-
 // straightness is sum_k (mean_j F_j(t_k) - t_k)^2 over the middles of equal parts of time (equation 86).
 func straightness(g *graph.Builder, s speeds, b, n graph.Value, o Options) graph.Value {
 	times, clocks := make([]float32, o.Grid), make([]float32, o.Grid)
 	for k := range times {
 		t := (float64(k) + 0.5) / float64(o.Grid)
-		times[k], clocks[k] = float32(t), float32(-clock(t, o.A))
+		times[k], clocks[k] = float32(t), float32(-insertion.Clock(t, o.A))
 	}
 	left := g.Exp(g.Mul(g.Unsqueeze(b, 2), g.Floats([]int64{1, 1, int64(o.Grid)}, clocks))) // [B, L, K]
 	use := g.Unsqueeze(g.Cast(s.free, graph.Float32), 1)                                    // [B, 1, L]
@@ -68,8 +64,8 @@ func ends(g *graph.Builder, s speeds, b graph.Value, a float64) graph.Value {
 		x := g.Relu(g.Sub(mass, g.Float(margin)))
 		return g.Mul(x, x)
 	}
-	early := over(law(g, b, clock(margin, a)))
-	late := over(g.Sub(g.Float(1), law(g, b, clock(1-margin, a))))
+	early := over(law(g, b, insertion.Clock(margin, a)))
+	late := over(g.Sub(g.Float(1), law(g, b, insertion.Clock(1-margin, a))))
 	return g.RowSum(g.Keep(s.free, g.Add(early, late)))
 }
 

@@ -97,14 +97,16 @@ def both(name, alphabet=4, pads=True, rates=False, suppressed=(0, 1), t=None, **
         b_in, b_um, _, _ = read()
         return split(ref.log_p_state(z["state"], time, a, pair(b_in), pair(b_um), pair(free)))
 
+    p1, p2 = log_p()
+    ratio = p1 - p2
+
     def loss():
         l1, l2 = split(objective(parts(), norm, batch.L))
         p1, p2 = log_p()
         _, _, learned, centred = read()
-        rows = 0.5 * (advantage * (p1 - p2) + l1 + l2) + regulariser(learned, centred, free, o)
+        rows = 0.5 * (advantage * (p1 - p2 - ratio) + l1 + l2) + regulariser(learned, centred, free, o)
         return rows.mean() if norm == "code" else rows.sum() / max(n.sum(), 1)
 
-    p1, p2 = log_p()
     assert np.allclose(0.5 * (advantage * (p1 - p2) + l1 + l2), ref.rloo_surrogate(l1, l2, p1, p2))
     ones = np.ones(batch.B)
     want = {"loss": loss(), "metric.nll.sum": parts()["total"].reshape(-1, 2).mean(1), "metric.nll.count": n, **metrics(parts(), 2), **called(z, time),
