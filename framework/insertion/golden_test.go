@@ -38,6 +38,7 @@ type golden struct {
 		UMax  float64 `json:"u_max"`
 		T     []float64
 	}
+	Exact any // of package exact
 }
 
 // near tells whether two numbers agree to some digits.

@@ -51,4 +51,15 @@ lam, q = np.exp(rng.uniform(-6, 5, 300)), rng.random(300)
 out["poisson"] = dict(lam=lam, q=q, k=f.poisson_icdf(q, lam))
 out["grid"] = [dict(kind=k, steps=N, a=y, u_max=um or 0, t=f.time_grid(N, k, y, um))
                for k, um in (("code", None), ("uniform", None), ("clock", None), ("clock", 7.5)) for N in (1, 5, 32) for y in (1.0, 2.5)]
+S, P = f.toy()
+bi, bu = f.hetero(S)
+heads = []
+for speeds in (None, 1):
+    e = f.Exact(S, P, 3, bi if speeds else None, bu if speeds else None)
+    for u in (1e-3, .4, 2.0, 7.0):
+        um, K, ins, known = e.heads(u)
+        for x in range(0, e.n_x, 9):
+            k = len(e.states[x])
+            heads.append(dict(unequal=bool(speeds), u=u, row=e.states[x], um=um[x, :k], k=K[x, :k], ins=ins[x, :k + 1]))
+out["exact"] = dict(b_in=bi, b_um=bu, heads=heads)
 json.dump(js(out), sys.stdout)

@@ -16,7 +16,7 @@ type Options struct {
 	Grid        string  `option:"grid" default:"clock" enum:"clock,code,uniform" help:"times of the steps: clock = even in the clock U up to u_max; code = t = k/(steps+1), that of the public samplers; uniform = t = k/steps. clock needs several times fewer steps"`
 	UMax        float64 `option:"u_max" default:"0" min:"0" max:"700" help:"with grid clock: the clock at which the last step ends; 0 = log(steps) + 4. What is still missing there stays missing: a token of speed b with probability exp(-b u_max)"`
 	Events      string  `option:"events" default:"integrated" enum:"integrated,poisson,euler" help:"what happens in a step: integrated = a mask opens with 1 - exp(-m_um dU), a gap receives Poisson(m_in (1 - exp(-dU))); poisson = the same with h(t) dt for dU and m_in h(t) dt (the papers); euler = min(1, rate dt), at most one a gap"`
-	Confidence  string  `option:"confidence" default:"none" enum:"none,top_prob,prob_diff,entropy,rates,top_rate" help:"which masks open: none = as the events fell; else as many, those with the highest p1, p1 - p2, -H, m_um, or m_um p1, all of the model before temperature. The law stays exact only where all speeds are equal"`
+	Confidence  string  `option:"confidence" default:"none" enum:"none,top_prob,prob_diff,entropy,rates,top_rate" help:"which masks open: none = as the events fell; else as many, those with the highest p1, p1 - p2, -H, m_um, or m_um p1, p1 and p2 after temperature, H before. The law stays exact only where all speeds are equal"`
 	Window      bool    `option:"window" default:"false" help:"with a confidence: only the first min(5 k, 32) masks may open, k the number to open"`
 	Final       string  `option:"final" default:"draw" enum:"draw,argmax" help:"what the last step writes at masks: draw = a draw like all others; argmax = the most probable token (the papers)"`
 	Overflow    string  `option:"overflow" default:"reject" enum:"reject,truncate" help:"where a step inserts more than the row may grow by: reject = it inserts nothing in that row; truncate = it fills up from the left"`
@@ -40,8 +40,14 @@ func (s sampler) Start(ctx context.Context, run sampling.Run) (sampling.Needs, e
 	if run.Insertion == nil {
 		n.InsertionRate, n.UnmaskRate, n.FrozenGap = false, false, false
 	}
-	if run.Temperature == 0 { // every proposal is the most probable token
+	switch run.Temperature {
+	case 0: // every proposal is the most probable token
 		n.TopK = 0
+	case 1:
+	default:
+		if n.P1 {
+			n.PeaksOn = sampling.OnTempered
+		}
 	}
 	return n, err
 }

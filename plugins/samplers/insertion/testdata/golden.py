@@ -74,7 +74,7 @@ for i in range(4):
 cases.append(run(.33, a=2.0, steps=9, top_p=.7))
 cases.append(run(.35, "code", events="poisson", a=3.0, steps=9, top_p=.5, temperature=.6))
 cases.append(run(.37, u_max=3.0, steps=7, temperature=1.7, final="argmax"))
-cases.append(run(.38, u_max=3.0, steps=7, final="argmax", confidence="prob_diff", top_p=.8))
+cases.append(run(.38, u_max=3.0, steps=7, final="argmax", confidence="prob_diff", top_p=.8, temperature=1.7))
 cases.append(run(.39, steps=1))
 cases.append(run(.41, steps=2, a=.5))
 json.dump(cases, sys.stdout)
