@@ -78,13 +78,7 @@ func (l *Law) Distance(rows [][]int32) (tv, lengths, chance float64) {
 	return tv, lengths, chance + math.Sqrt(math.Log(1e8)/(2*n))
 }
 
-func key(tokens []int32) string {
-	b := make([]rune, len(tokens))
-	for i, t := range tokens {
-		b[i] = t
-	}
-	return string(b)
-}
+func key(tokens []int32) string { return string(tokens) } // one code point a token
 
 // alignment is a string with a state for each of its positions, and what a network sees of it.
 type alignment struct {
