@@ -46,11 +46,7 @@ func (h *Host) grows(bad complain) *sampling.Growth {
 			bad(c.key, "does not go with model %s, whose rows grow: %s; leave it out", m.Name, c.why)
 		}
 	}
-	g := &sampling.Growth{Gap: m.Manifest.Gap, Cap: m.MaxLength, A: m.Manifest.Schedule.A}
-	if m.Manifest.Schedule.Kind == "linear" || g.A == 0 { // U = -log(1 - t) (FlexMDM)
-		g.A = 1
-	}
-	return g
+	return &sampling.Growth{Gap: m.Manifest.Gap, Cap: m.MaxLength, A: m.ClockExponent()}
 }
 
 // decides tells whether the sampler makes all decisions itself, as those of rows that grow do: no planner is started or asked.

@@ -28,3 +28,6 @@ func (h *Host) observe(needs *sampling.Needs) {
 
 // Observed returns the statistics that the run's head computes, which details and traces show.
 func (h *Host) Observed() sampling.Needs { return h.observed }
+
+// Growth says how rows grow; nil of models whose rows keep their length.
+func (h *Host) Growth() *sampling.Growth { return h.frame.Growth }

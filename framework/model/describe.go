@@ -8,33 +8,35 @@ import (
 
 // Description is what `mdmhost model show` prints.
 type Description struct {
-	Name        string         `json:"name"`
-	Dir         string         `json:"dir,omitempty"` // "" for embedded models
-	Embedded    bool           `json:"embedded"`
-	Type        string         `json:"model_type"`
-	Family      string         `json:"family"`
-	Planner     *Planner       `json:"planner,omitempty"` // of planner networks
-	Time        string         `json:"time_input"`
-	Schedule    Schedule       `json:"schedule"`
-	Vocabulary  Vocabulary     `json:"vocabulary"`
-	MaxLength   int            `json:"max_length,omitempty"`
-	FixedLength int            `json:"fixed_length,omitempty"`
-	FixedRows   int            `json:"fixed_rows,omitempty"`
-	ONNX        File           `json:"onnx"`
-	Precisions  []string       `json:"precisions"` // what Precision takes; "" is model.onnx itself
-	Inputs      []Port         `json:"inputs"`
-	Outputs     []Port         `json:"outputs"`
-	Opset       int64          `json:"opset"`
-	Producer    string         `json:"producer,omitempty"`
-	Nodes       int            `json:"nodes"`
-	Parameters  int64          `json:"parameters"`
-	Defaults    map[string]any `json:"defaults,omitempty"` // of generation_config.json
-	Infill      Infill         `json:"infill"`
-	LogitsShift int            `json:"logits_shift,omitempty"`
-	Trainer     *Trainer       `json:"trainer,omitempty"`
-	Examples    bool           `json:"examples"`
-	Digest      string         `json:"digest"`
-	Files       []File         `json:"files"`
+	Name        string             `json:"name"`
+	Dir         string             `json:"dir,omitempty"` // "" for embedded models
+	Embedded    bool               `json:"embedded"`
+	Type        string             `json:"model_type"`
+	Family      string             `json:"family"`
+	Planner     *Planner           `json:"planner,omitempty"` // of planner networks
+	Time        string             `json:"time_input"`
+	Schedule    Schedule           `json:"schedule"`
+	Growth      *Growth            `json:"growth,omitempty"`   // of insertion models
+	Networks    map[string]Network `json:"networks,omitempty"` // besides the denoiser
+	Vocabulary  Vocabulary         `json:"vocabulary"`
+	MaxLength   int                `json:"max_length,omitempty"`
+	FixedLength int                `json:"fixed_length,omitempty"`
+	FixedRows   int                `json:"fixed_rows,omitempty"`
+	ONNX        File               `json:"onnx"`
+	Precisions  []string           `json:"precisions"` // what Precision takes; "" is model.onnx itself
+	Inputs      []Port             `json:"inputs"`
+	Outputs     []Port             `json:"outputs"`
+	Opset       int64              `json:"opset"`
+	Producer    string             `json:"producer,omitempty"`
+	Nodes       int                `json:"nodes"`
+	Parameters  int64              `json:"parameters"`
+	Defaults    map[string]any     `json:"defaults,omitempty"` // of generation_config.json
+	Infill      Infill             `json:"infill"`
+	LogitsShift int                `json:"logits_shift,omitempty"`
+	Trainer     *Trainer           `json:"trainer,omitempty"`
+	Examples    bool               `json:"examples"`
+	Digest      string             `json:"digest"`
+	Files       []File             `json:"files"`
 }
 
 // Vocabulary describes tokens and logits.
@@ -73,7 +75,7 @@ func (m *Model) Describe() (*Description, error) {
 	}
 	prefix, suffix := m.Tokenizer.Template()
 	d := &Description{Name: m.Name, Dir: m.Dir, Embedded: m.Dir == "", Type: m.Config.ModelType, Family: m.Manifest.Family, Planner: m.Manifest.Planner,
-		Time: m.Manifest.Time.Input, Schedule: m.Manifest.Schedule, MaxLength: m.MaxLength, FixedLength: m.FixedLength(), FixedRows: m.FixedRows(),
+		Time: m.Manifest.Time.Input, Schedule: m.Manifest.Schedule, Growth: m.growth(), Networks: m.Manifest.Networks, MaxLength: m.MaxLength, FixedLength: m.FixedLength(), FixedRows: m.FixedRows(),
 		Vocabulary: Vocabulary{Tokenizer: m.Tokenizer.Kind(), Size: m.Tokenizer.Size(), Logits: m.V, Mask: m.named(m.MaskID)[0], Pad: m.named(m.PadID)[0],
 			Prefix: m.named(prefix...), Suffix: m.named(suffix...), Suppressed: m.Suppress()},
 		Precisions: m.folder.precisions(), Inputs: ports(m.Graph.Graph.Feeds()), Outputs: ports(m.Graph.Graph.Outputs),

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -127,6 +129,12 @@ func printModel(c *cobra.Command, d *model.Description) error {
 	fmt.Fprintf(w, "mask\t%s = %d, padding %s = %d\n", v.Mask.Token, v.Mask.ID, v.Pad.Token, v.Pad.ID)
 	fmt.Fprintf(w, "around text\t%s ... %s\n", spelt(v.Prefix), spelt(v.Suffix))
 	fmt.Fprintf(w, "length\t%s\n", lengths(d))
+	if d.Growth != nil {
+		printGrowth(w, d.Growth)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Networks)) {
+		fmt.Fprintf(w, "network\t%s\n", network(name, d.Networks[name]))
+	}
 	for _, p := range d.Inputs {
 		fmt.Fprintf(w, "input\t%s %s\n", p.Name, p.Type)
 	}
@@ -138,6 +146,40 @@ func printModel(c *cobra.Command, d *model.Description) error {
 	}
 	fmt.Fprintf(w, "digest\t%s\n", d.Digest)
 	return w.Flush()
+}
+
+// printGrowth says how the rows of an insertion model grow.
+func printGrowth(w io.Writer, g *model.Growth) {
+	gaps := "before every position and behind the last (n+1)"
+	if g.Gap == "eos" {
+		gaps = "before every position, the last of which is the end token (eos)"
+	}
+	fmt.Fprintf(w, "rows grow\tin gaps %s\n", gaps)
+	fmt.Fprintf(w, "clock\tU(t) = -log(1 - t^%g), from t = 0, where nothing is there, to t = 1; rates are per unit of U\n", g.A)
+	opening := "every mask is opened with the rate 1"
+	if g.UnmaskRates {
+		opening = "masks are opened with unmask_rate, learned"
+	}
+	fmt.Fprintf(w, "rates\tgaps receive masks with insertion_rate, learned; %s\n", opening)
+}
+
+// network names a network besides the denoiser and where its parameters are.
+func network(name string, n model.Network) string {
+	var parts []string
+	if n.ONNX != "" {
+		parts = append(parts, n.ONNX)
+	}
+	if n.Parameters != "" {
+		parts = append(parts, fmt.Sprintf("tensors %s* of %s", n.Prefix, n.Parameters))
+	}
+	if name == "order" {
+		own := "shares the denoiser's parameters but for its head"
+		if n.Config != nil {
+			own = "a network of its own"
+		}
+		parts = append(parts, own+", for further training")
+	}
+	return name + ": " + strings.Join(parts, ", ")
 }
 
 func spelt(tokens []model.Named) string {

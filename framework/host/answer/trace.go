@@ -56,22 +56,22 @@ func traceHeader(h *host.Host, rows []sampling.Request) sampling.TraceHeader {
 	if len(cfg.Sampler.Options) > 0 {
 		header.SamplerOptions = cfg.Sampler.Options
 	}
-	header.Grid, header.Growth = gridOf(m.Config.Raw), growthOf(m, rows)
+	header.Grid, header.Growth = gridOf(m.Config.Raw), growthOf(h.Growth(), rows)
 	return header
 }
 
 // growthOf says how rows of an insertion model grow, nil of others. Their cap is the model's, or the highest of the rows where it has none.
-func growthOf(m *model.Model, rows []sampling.Request) *sampling.TraceGrowth {
-	if !m.Insertion() {
+func growthOf(g *sampling.Growth, rows []sampling.Request) *sampling.TraceGrowth {
+	if g == nil {
 		return nil
 	}
-	g := &sampling.TraceGrowth{Gap: m.Manifest.Gap, Cap: m.MaxLength, A: m.Manifest.Schedule.A}
+	t := &sampling.TraceGrowth{Gap: g.Gap, Cap: g.Cap, A: g.A}
 	for _, r := range rows {
-		if m.MaxLength == 0 {
-			g.Cap = max(g.Cap, r.Cap)
+		if g.Cap == 0 {
+			t.Cap = max(t.Cap, r.Cap)
 		}
 	}
-	return g
+	return t
 }
 
 // gridOf is the rectangle that config.json lays the positions out in, nil where it has none.
