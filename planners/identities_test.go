@@ -32,6 +32,8 @@ var identities = []struct{ a, with, b, like string }{
 	{"dream", `{"alg":"maskgit_plus"}`, "low_confidence", `{"schedule":"dream"}`},
 	{"dream", `{"eps":0}`, "ancestral", `{}`}, // the rows of this test stand on the linear grid
 	{"ancestral", `{}`, "random", `{"schedule":"stochastic_transfer"}`},
+	{"genmd4", `{}`, "ancestral", `{}`}, // all exponents 1
+	{"genmd4", `{"noise_removal":"argmax"}`, "ancestral", `{"noise_removal":"argmax"}`},
 	{"maskgit", `{"choice_temperature":0}`, "low_confidence", `{"schedule":"cosine"}`},
 	{"maskgit", `{"choice_temperature":0,"schedule":"log"}`, "low_confidence", `{"schedule":"log"}`},
 	{"remdm", `{"eta":0}`, "ancestral", `{}`},

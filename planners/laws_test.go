@@ -54,6 +54,7 @@ var laws = []law{
 	{planner: "ancestral", steps: 12},
 	{planner: "ancestral", steps: 48},
 	{planner: "ancestral", options: `{"form":"count"}`, steps: 6},
+	{planner: "genmd4", steps: 12},
 	{planner: "eb", options: `{"gamma":0}`, steps: 6, exact: true},
 	{planner: "eb", options: `{"gamma":0.05}`, steps: 6},
 	{planner: "eb", options: `{"gamma":0.1}`, steps: 6},

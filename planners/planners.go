@@ -12,6 +12,7 @@ import (
 	"github.com/mdmhost/mdmhost/planners/edit"
 	"github.com/mdmhost/mdmhost/planners/entropy"
 	"github.com/mdmhost/mdmhost/planners/factor"
+	"github.com/mdmhost/mdmhost/planners/genmd4"
 	"github.com/mdmhost/mdmhost/planners/halton"
 	"github.com/mdmhost/mdmhost/planners/hierarchy"
 	"github.com/mdmhost/mdmhost/planners/klass"
@@ -39,6 +40,7 @@ func All() map[string]func() sampling.Planner {
 		"edit":           edit.New,
 		"entropy":        entropy.New,
 		"factor":         factor.New,
+		"genmd4":         genmd4.New,
 		"halton":         halton.New,
 		"hierarchy":      hierarchy.New,
 		"klass":          klass.New,

@@ -148,7 +148,7 @@ func drawCombination(rt *rapid.T, name string) (raw []byte, ok bool) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	_, err = p.Start(rt.Context(), sampling.Run{Options: raw, V: 2})
+	_, err = p.Start(rt.Context(), sampling.Run{Options: raw, V: 2, Exponents: try.Exponents(2)})
 	return raw, err == nil
 }
 

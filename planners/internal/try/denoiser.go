@@ -8,8 +8,9 @@ import (
 
 // Denoiser serves logits of a Go function through the Go form of the statistics, kl_prev and leave-one-out included.
 type Denoiser struct {
-	V      int                                 // tokens, the last of which is the mask
-	Logits func(tokens []int64, out []float32) // [L] -> [L, V], for one row without padding
+	V      int                                               // tokens, the last of which is the mask
+	Logits func(tokens []int64, out []float32)               // [L] -> [L, V], for one row without padding
+	Timed  func(time float64, tokens []int64, out []float32) // instead of Logits: of a model that is told the time
 	head   sampling.Head
 	batch  sampling.Batch
 	stats  sampling.Statistics
@@ -36,6 +37,9 @@ func (d *Denoiser) Configure(_ context.Context, h sampling.Head) error {
 func (d *Denoiser) Batch(b, l int) (*sampling.Batch, error) {
 	d.batch = sampling.Batch{B: b, L: l, Tokens: make([]int64, b*l), Attention: make([]int64, b*l), Active: make([]uint8, b*l),
 		Params: make([]sampling.Params, b), Slots: make([]int32, b), Fresh: make([]uint8, b), Uniform: make([]float64, b*l)}
+	if d.Timed != nil {
+		d.batch.Time = make([]float32, b)
+	}
 	return &d.batch, nil
 }
 
@@ -51,7 +55,11 @@ func (d *Denoiser) Run(ctx context.Context) (*sampling.Statistics, error) {
 		for n < l && d.batch.Attention[i*l+n] == 1 {
 			n++
 		}
-		d.Logits(d.batch.Tokens[i*l:i*l+n], d.logits[i*l*d.V:(i*l+n)*d.V])
+		if row, out := d.batch.Tokens[i*l:i*l+n], d.logits[i*l*d.V:(i*l+n)*d.V]; d.Timed != nil {
+			d.Timed(float64(d.batch.Time[i]), row, out)
+		} else {
+			d.Logits(row, out)
+		}
 	}
 	if err := d.memory.Compute(d.logits, d.V, &d.batch, d.head, &d.stats); err != nil {
 		return nil, err

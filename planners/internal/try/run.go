@@ -25,6 +25,7 @@ type Run struct {
 	Seed           uint64
 	Batch          int
 	Requests       []sampling.Request         // all of one temperature
+	Exponents      []float32                  // of the tokens; nil: all 1
 	Frame          func(*sampling.LoopConfig) // nil: no blocks, no bounds
 }
 
@@ -37,7 +38,10 @@ func (r Run) Do(t TB) map[int64]sampling.Result {
 		t.Fatal(err)
 	}
 	caps := model.Capabilities()
-	about := sampling.Run{ID: "try", Options: []byte(r.Options), Capabilities: caps, MaskID: mask, V: int(mask)}
+	about := sampling.Run{ID: "try", Options: []byte(r.Options), Capabilities: caps, MaskID: mask, V: int(mask), Exponents: r.Exponents}
+	if r.Exponents == nil {
+		about.Exponents = Exponents(int(mask))
+	}
 	filter := false
 	for _, q := range r.Requests {
 		about.Temperature = float64(q.Params.Temperature)

@@ -12,12 +12,15 @@ import (
 // Start begins a run of the planner with options as a JSON object and fails the test where the planner refuses.
 func Start(t testing.TB, p sampling.Planner, options string) sampling.Needs {
 	t.Helper()
-	needs, err := p.Start(context.Background(), sampling.Run{ID: "test", Options: []byte(options), MaskID: Mask, V: Mask})
+	needs, err := p.Start(context.Background(), sampling.Run{ID: "test", Options: []byte(options), MaskID: Mask, V: Mask, Exponents: Exponents(Mask)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return needs
 }
+
+// Exponents are those of n tokens of equal speed, 1.
+func Exponents(n int) []float32 { return slices.Repeat([]float32{1}, n) }
 
 // Ask returns the planner's decision for one row; opened and remasked positions come in ascending order.
 func Ask(t testing.TB, p sampling.Planner, row sampling.Row) sampling.Decision {
