@@ -56,7 +56,10 @@ func traceHeader(h *host.Host, rows []sampling.Request) sampling.TraceHeader {
 	if len(cfg.Sampler.Options) > 0 {
 		header.SamplerOptions = cfg.Sampler.Options
 	}
-	header.Grid, header.Growth = gridOf(m.Config.Raw), growthOf(h.Growth(), rows)
+	header.Grid = gridOf(m.Config.Raw)
+	if header.Growth = growthOf(h.Growth(), rows); header.Growth != nil {
+		header.Planner, header.Options = "", nil // the sampler decides where rows grow
+	}
 	return header
 }
 

@@ -81,45 +81,16 @@ func (t *Trace) Row(r *Row, look Look) string {
 	if t.Header.Growth != nil {
 		b.WriteString(look.spark("length", lengths, "positions"))
 	}
-	k := -1
+	k, lines := -1, quiet{look: look}
 	for c := range t.play(r, len(r.Steps)) {
 		if k++; k > 0 {
-			b.WriteString(t.stepLine(&r.Steps[k-1], &points[k-1], c.over, look) + "\n")
+			lines.add(&r.Steps[k-1], t.stepLine(&r.Steps[k-1], &points[k-1], c.over, look))
 		}
 	}
+	b.WriteString(lines.text())
 	fmt.Fprintf(&b, "%s %s\n", look.in(faint, "result"), s.Text)
 	if t.Header.Growth != nil {
 		b.WriteString(look.in(faint, "lives") + t.lives(r) + "\n")
-	}
-	return b.String()
-}
-
-// grown says how far a row grew and what kept it from growing further.
-func (t *Trace) grown(r *Row, s *RowSummary) string {
-	line := fmt.Sprintf("length %d -> %d  inserted %d", len(r.Start), s.Length, s.Inserted)
-	if s.Deleted > 0 {
-		line += fmt.Sprintf("  dropped %d", s.Deleted)
-	}
-	if s.Capped > 0 {
-		line += fmt.Sprintf("  refused by the cap of %d in %s", t.Header.Growth.Cap, count(s.Capped, "step"))
-	}
-	return line
-}
-
-// lives tells of each token of the last canvas that was not given the step that inserted it and the step that opened it last.
-func (t *Trace) lives(r *Row) string {
-	c := t.Replay(r, len(r.Steps))
-	born, opened := r.steps(c.Born), r.steps(c.Opened)
-	var b strings.Builder
-	for i, id := range c.Tokens {
-		if !c.Blank[i] {
-			continue
-		}
-		until := "masked"
-		if opened[i] >= 0 {
-			until = fmt.Sprint(opened[i] + 1)
-		}
-		fmt.Fprintf(&b, "  %s %d>%s", cmp.Or(t.piece(id), "∅"), born[i]+1, until)
 	}
 	return b.String()
 }
@@ -213,13 +184,12 @@ func (t *Trace) Step(r *Row, n int, look Look) (string, error) {
 // head names what ran.
 func (t *Trace) head(look Look) string {
 	h := t.Header
-	planner := h.Planner
-	if options, ok := h.Options.(map[string]any); ok {
-		for _, name := range slices.Sorted(maps.Keys(options)) {
-			planner += fmt.Sprintf(" %s=%v", name, options[name])
-		}
+	planner := described(h.Planner, h.Options)
+	line := look.in(title, clean(h.Model))
+	if planner != "" { // the sampler decides where rows grow
+		line += "  planner " + clean(planner)
 	}
-	line := fmt.Sprintf("%s  planner %s  sampler %s  seed %d", look.in(title, clean(h.Model)), clean(planner), clean(h.Sampler), h.Seed)
+	line += fmt.Sprintf("  sampler %s  seed %d", clean(described(h.Sampler, h.SamplerOptions)), h.Seed)
 	if h.Provider != "" {
 		line += "  on " + clean(h.Provider)
 	}
@@ -235,6 +205,16 @@ func (t *Trace) head(look Look) string {
 		line += fmt.Sprintf("the file ends in the middle of line %d: what stands before it is shown\n", t.Torn)
 	}
 	return line
+}
+
+// described names a plugin with its options.
+func described(name string, options any) string {
+	if options, ok := options.(map[string]any); ok {
+		for _, key := range slices.Sorted(maps.Keys(options)) {
+			name += fmt.Sprintf(" %s=%v", key, options[key])
+		}
+	}
+	return name
 }
 
 var levels = []rune("▁▂▃▄▅▆▇█")

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -107,29 +106,6 @@ func (t *Trace) summary(r *Row) RowSummary {
 		row.Error, row.Capped = r.End.Error, r.End.Capped
 	}
 	return row
-}
-
-// lengths tells the lengths that rows which grow have in the end, and how often the cap refused growth.
-func (s *Summary) lengths() string {
-	sum, least, most, inserted, capped, steps := 0, math.MaxInt, 0, 0, 0, 0
-	for _, r := range s.Rows {
-		sum, least, most, inserted, steps = sum+r.Length, min(least, r.Length), max(most, r.Length), inserted+r.Inserted, steps+r.Capped
-		if r.Capped > 0 {
-			capped++
-		}
-	}
-	line := fmt.Sprintf("lengths mean %.1f, from %d to %d  inserted %d", float64(sum)/float64(len(s.Rows)), least, most, inserted)
-	if capped > 0 {
-		line += fmt.Sprintf("  refused by the cap of %d in %s (%s)", s.Growth.Cap, count(capped, "row"), count(steps, "step"))
-	}
-	return line
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // steps turns recorded steps, counted from 1, into the numbers of the steps, from 0; -1 for none.
