@@ -35,6 +35,7 @@ type Description struct {
 	LogitsShift int                `json:"logits_shift,omitempty"`
 	Trainer     *Trainer           `json:"trainer,omitempty"`
 	Examples    bool               `json:"examples"`
+	Exponents   []Exponent         `json:"exponents,omitempty"` // of learned schedules, the largest first
 	Digest      string             `json:"digest"`
 	Files       []File             `json:"files"`
 }
@@ -81,6 +82,9 @@ func (m *Model) Describe() (*Description, error) {
 		Precisions: m.folder.precisions(), Inputs: ports(m.Graph.Graph.Feeds()), Outputs: ports(m.Graph.Graph.Outputs),
 		Opset: m.Graph.Opset(""), Producer: m.Graph.Producer, Nodes: len(m.Graph.Graph.Nodes), Parameters: m.parameters(),
 		Defaults: m.Generation, Infill: m.Manifest.Infill, LogitsShift: m.Manifest.LogitsShift, Trainer: m.Manifest.Trainer, Examples: m.Examples != nil, Digest: digest, Files: files}
+	if d.Exponents, err = m.exponents(); err != nil {
+		return nil, err
+	}
 	d.ONNX = files[slices.IndexFunc(files, func(f File) bool { return f.Name == m.ONNXName })]
 	return d, nil
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,4 +59,27 @@ func (m *Model) Exponents() ([]float32, error) {
 		}
 	}
 	return slices.Clone(w), nil
+}
+
+// Exponent is the learned speed of a token.
+type Exponent struct {
+	Named
+	W float32 `json:"w"`
+}
+
+// exponents are those of the tokens that the model may write, the largest first.
+func (m *Model) exponents() ([]Exponent, error) {
+	w, err := m.Exponents()
+	if w == nil {
+		return nil, err
+	}
+	var out []Exponent
+	never := m.Suppress()
+	for id := range int32(min(len(w), m.Tokenizer.Size())) {
+		if !slices.Contains(never, id) {
+			out = append(out, Exponent{m.named(id)[0], w[id]})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Exponent) int { return cmp.Compare(b.W, a.W) })
+	return out, nil
 }

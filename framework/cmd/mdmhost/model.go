@@ -60,7 +60,7 @@ func newModelList() *cobra.Command {
 func newModelShow() *cobra.Command {
 	c := &cobra.Command{
 		Use: "show [NAME|DIR]", Short: "Show what a model is: vocabulary, lengths, inputs, digests",
-		Example: "  mdmhost model show\n  mdmhost model show ./my-model --json",
+		Example: "  mdmhost model show\n  mdmhost model show ./my-model --json\n  mdmhost model show ./my-model --picture speeds.png",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("%s: expected at most one model, found %d", c.CommandPath(), len(args))
@@ -69,6 +69,7 @@ func newModelShow() *cobra.Command {
 		},
 	}
 	s, asJSON := newSettings(c, "model"), asJSON(c)
+	picture := c.Flags().String("picture", "", "draw the learned speeds of the tokens (trainer genmd4) as a PNG picture into this file")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			s.given = append(s.given, config.Assignment{Key: "model", Value: args[0], Flag: "model show"})
@@ -87,6 +88,11 @@ func newModelShow() *cobra.Command {
 		d, err := m.Describe()
 		if err != nil {
 			return err
+		}
+		if *picture != "" {
+			if err := drawExponents(*picture, d); err != nil {
+				return err
+			}
 		}
 		if *asJSON {
 			// The precision "" is model.onnx, which needs no name.
@@ -141,6 +147,7 @@ func printModel(c *cobra.Command, d *model.Description) error {
 	for _, p := range d.Outputs {
 		fmt.Fprintf(w, "output\t%s %s\n", p.Name, p.Type)
 	}
+	printExponents(w, d.Exponents)
 	for _, f := range d.Files {
 		fmt.Fprintf(w, "file\t%s, %d bytes, sha256 %s\n", f.Name, f.Bytes, f.SHA256)
 	}
