@@ -34,7 +34,7 @@ func (r Rows) Contract(s States, bIn graph.Value) Contracted {
 	c.at = g.Slice(g.Op("ScatterElements", end, g.Zeros(slot), to, position), 1, 0, -1)
 	c.Target = c.pick(r.Tokens)
 	c.Masked = g.And(c.Real, g.Cast(c.pick(g.Cast(s.Masked, graph.Int64)), graph.Bool))
-	c.IDs = g.Select(c.Real, g.Select(c.Masked, r.in.MaskID(), c.Target), g.Int(max(r.in.Task().PadID, 0)))
+	c.IDs = g.Select(c.Real, g.Select(c.Masked, r.mask, c.Target), g.Int(r.pad))
 
 	none := g.Cast(g.Zeros(slot), graph.Float32)
 	c.Sum = g.ScatterAdd(none, before, g.Mul(g.Cast(s.Dropped, graph.Float32), bIn), 1)

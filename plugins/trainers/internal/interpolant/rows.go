@@ -12,6 +12,9 @@ type Rows struct {
 	in trainer.Inputs
 	k  int // copies
 
+	mask graph.Value // int64 scalar
+	pad  int64       // what stands behind rows that have become shorter
+
 	Tokens graph.Value // int64 [N, L]
 	Free   graph.Value // bool [N, L]: real and not fixed
 	Real   graph.Value // bool [N, L]
@@ -24,7 +27,7 @@ type Rows struct {
 func Read(g *graph.Builder, in trainer.Inputs, a float64, times diffusion.TimeSampler, eps float64, k int) Rows {
 	t := in.Time(times, eps) // [B, 1]
 	u, h := Clock(g, g.Cast(t, graph.Float64), a)
-	r := Rows{g: g, in: in, k: k}
+	r := Rows{g: g, in: in, k: k, mask: in.MaskID(), pad: max(in.Task().PadID, 0)}
 	r.Tokens = r.Copies(in.Tokens())
 	r.Free = r.Copies(in.Free())
 	r.Real = g.Cast(r.Copies(in.AttentionMask()), graph.Bool)

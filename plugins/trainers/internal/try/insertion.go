@@ -10,7 +10,6 @@ import (
 	"github.com/mdmhost/mdmhost/framework/goldenfile"
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
-	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
 
 // Insertion is the signature of an insertion model's network: that of [Denoiser] with insertion_rate [B, L+1] and, if asked,
@@ -70,7 +69,7 @@ func (h *Heads) shape(output string) []graph.Dim {
 }
 
 // Open makes the graph ready to run, on so many threads; run runs it on the case's present numbers.
-func (h *Heads) Open(t testing.TB, file []byte, threads int) (run func() map[string][]float32) {
+func (h *Heads) Open(t testing.TB, file []byte, threads int) func() map[string][]float32 {
 	t.Helper()
 	m, err := graph.Decode(file)
 	if err != nil {
@@ -117,52 +116,14 @@ func (h *Heads) Open(t testing.TB, file []byte, threads int) (run func() map[str
 			outputs = append(outputs, graph.Output{Name: "grad." + name, Value: grads[i]})
 		}
 	}
-	whole, err := b.Model(outputs...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	device, err := onnx.OpenDevice(t.Context(), onnx.Options{Threads: threads, Kernels: onnx.KernelsStandard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := make([]string, len(outputs))
-	for i, o := range outputs {
-		names[i] = o.Name
-	}
-	program, err := device.NewProgram(t.Context(), onnx.Model{Name: h.Name, Data: whole.Encode()},
-		onnx.ProgramOptions{Outputs: names, Dims: map[string]int64{"B": h.Rows, "L": h.Length}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = program.Close()
-		_ = device.Close()
-	})
+	run := Program(t, b, outputs, map[string]int64{"B": h.Rows, "L": h.Length}, threads)
 	return func() map[string][]float32 {
 		t.Helper()
-		feed, err := program.NewFeed()
-		if err != nil {
-			t.Fatal(err)
+		feeds := maps.Clone(h.Feeds)
+		for name, numbers := range h.Gives {
+			feeds["given."+name] = numbers
 		}
-		var c Case
-		for name, v := range bind {
-			c.fill(t, feed, v, h.Feeds[name])
-		}
-		for name, v := range given {
-			c.fill(t, feed, v, h.Gives[name])
-		}
-		if err := program.Run(t.Context(), feed); err != nil {
-			t.Fatal(err)
-		}
-		out := map[string][]float32{}
-		for _, name := range names {
-			v, err := program.Output(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out[name] = slices.Clone(v)
-		}
-		return out
+		return run(feeds)
 	}
 }
 
