@@ -67,6 +67,9 @@ func Evaluate(ctx context.Context, cfg *config.Config, o host.Options, e EvalOpt
 			return nil, err
 		}
 	}
+	if g.model.Insertion() {
+		r.Notes = append(r.Notes, "the path bound of an insertion model counts, too, that nobody knows which places the visible tokens will have: compare it with those of insertion models alone")
+	}
 	r.Runtime, r.Seconds = g.runtime(), time.Since(g.began).Seconds()
 	r.Notes = slices.Concat(r.Notes, d.Notes(), g.notes, g.device.Notes())
 	return r, nil
@@ -78,7 +81,7 @@ func (g *gauge) open(ctx context.Context) (*data.Data, error) {
 	if s.Prepared == "" && s.Length == 0 {
 		s.Length = m.MaxLength
 	}
-	if !g.cfg.Given("data.layout") && m.Manifest.Length.Policy == "fixed" {
+	if !g.cfg.Given("data.layout") && (m.Manifest.Length.Policy == "fixed" || m.Insertion()) {
 		s.Layout = data.Padded
 	}
 	read := data.OpenValid
@@ -107,6 +110,8 @@ func (g *gauge) fits(d *data.Dataset) error {
 	m, length := g.model, d.Length()
 	full := d.Packed() || d.Counts().Tokens == int64(d.Rows())*int64(length)
 	switch {
+	case m.Insertion() && d.Packed():
+		return config.Problems{{Origin: g.cfg.Origin("data.layout"), Key: "data.layout", Text: "is packed, and rows of an insertion model are records, each with an end of its own; set it to padded"}}
 	case m.MaxLength > 0 && length > m.MaxLength:
 		return config.Problems{{Origin: g.cfg.Origin("data.length"), Key: "data.length", Text: fmt.Sprintf("is %d, and the model's longest row has %d positions; use at most those", length, m.MaxLength)}}
 	case !m.AttentionMask && !full:

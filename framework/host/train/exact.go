@@ -19,7 +19,7 @@ func (g *gauge) checkExact(d *data.Dataset, rows int) error {
 	if err := masked(g.model, "--exact"); err != nil {
 		return err
 	}
-	if kind := g.trainer.reply.Schedule.Kind; kind == spec.PerToken {
+	if t := g.trainer; t != nil && t.reply.Schedule.Kind == spec.PerToken { // planned bounds have no trainer
 		return fmt.Errorf("model %s: its tokens have speeds of their own, and enumeration is for schedules that all tokens share; leave --exact out", g.model.Name)
 	}
 	if g.model.Timesteps {

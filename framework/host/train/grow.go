@@ -60,8 +60,12 @@ func trainable(m *model.Model) error {
 
 // measurable refuses insertion models whose rows have another form than those that trainers take.
 func measurable(m *model.Model) error {
-	if m.Insertion() && m.Manifest.Gap != network.GapsEOS {
+	_, suffix := m.Tokenizer.Template()
+	switch {
+	case m.Insertion() && m.Manifest.Gap != network.GapsEOS:
 		return fmt.Errorf("model %s: rates %s gaps of a row of n tokens, and the trainers' bounds are for rows that end with a fixed token (gap %q in mdm.json); export it so", m.Name, m.Manifest.Gap, network.GapsEOS)
+	case m.Insertion() && len(suffix) == 0:
+		return fmt.Errorf("model %s: its tokenizer puts no token behind a text, and gap %q in mdm.json says that a fixed one ends each row; correct one of the two", m.Name, network.GapsEOS)
 	}
 	return nil
 }

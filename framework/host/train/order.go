@@ -11,6 +11,8 @@ import (
 	"github.com/mdmhost/mdmhost/framework/network"
 	"github.com/mdmhost/mdmhost/framework/training/artifact"
 	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
+	"github.com/mdmhost/mdmhost/framework/training/progress"
+	"github.com/mdmhost/mdmhost/framework/training/record"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 )
 
@@ -194,5 +196,15 @@ func (g *gauge) openOrder() error {
 	}
 	maps.Copy(values, saved.Values)
 	g.beside = map[string]artifact.Network{n.Name: &weighted{artifact.Transformer(saved.Config), n.Name, values}}
+	return nil
+}
+
+// speeds say how fast the order network of a run is in its last steps, where it has one.
+func speeds(lines []record.Line) []string {
+	for _, l := range slices.Backward(lines) {
+		if text := progress.Speeds(l.Metrics); l.Kind == record.Train && text != "" {
+			return []string{"speeds of insertion " + text + ", the means of rows' mean, spread, slowest and fastest token"}
+		}
+	}
 	return nil
 }

@@ -282,7 +282,7 @@ func TestPlannerRefusals(t *testing.T) {
 		"no denoiser":      {[]string{"train.from="}, []string{"train.from", "is empty, and trainer p2planner leaves the denoiser as it is", "--from"}},
 		"no planner":       {[]string{"trainer.name=md4", "train.planner_from=" + dir}, []string{"train.planner_from", "trainer md4 trains no planner"}},
 		"time":             {[]string{"network.time=adaln"}, []string{"network.time", "a planner is not told the time"}},
-		"tied":             {[]string{"network.tie_word_embeddings=true"}, []string{"network.tie_word_embeddings", "one number a position"}},
+		"tied":             {[]string{"network.tie_word_embeddings=true"}, []string{"network.tie_word_embeddings", "gives no logits of tokens"}},
 		"other vocabulary": {[]string{"train.planner_from=rxnmapper-albert"}, []string{"train.planner_from: token 0 of rxnmapper-albert is", "the same vocabulary"}},
 		"other head":       {[]string{"train.planner_from=" + dir}, []string{"train.planner_from: ", `expected head "keep" with masked_input true`}},
 	} {

@@ -43,7 +43,7 @@ func (s *session) report(sum *training.Summary) error {
 	seconds := func(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
 	text := progress.Summary{Step: sum.Step, Steps: s.cfg.Train.Steps, From: sum.From, Stopped: s.ending(sum), Tokens: sum.SessionTokens,
 		Times: progress.Times{Wall: seconds(sum.Seconds), Data: seconds(sum.Share.Data), Runtime: seconds(sum.Share.Steps), Evaluation: seconds(sum.Share.Evaluations), Checkpoint: seconds(sum.Share.Checkpoints)},
-		Best:  sum.Best, Model: s.name(), Trainer: s.trainer.String(), Provider: s.provider(), Notes: slices.Concat(s.device.Notes(), verdicts(lines), made.notes), Run: run, Seed: s.seed,
+		Best:  sum.Best, Model: s.name(), Trainer: s.trainer.String(), Provider: s.provider(), Notes: slices.Concat(s.device.Notes(), verdicts(lines), speeds(lines), made.notes), Run: run, Seed: s.seed,
 		Files: slices.DeleteFunc([]string{MetricsFile, CurveFile, LogFile, ModelDir}, func(name string) bool {
 			_, err := os.Stat(filepath.Join(run, name))
 			return err != nil

@@ -46,14 +46,21 @@ func outcomeOf(t *testing.T, dir string, step int64) outcome {
 	return out
 }
 
-// TestKilledRunsGoOn kills training processes at random moments, 30 times in all, until the run is finished: the same bits as
-// an undisturbed run, with accumulation and without.
+// TestKilledRunsGoOn kills training processes at random moments, 33 times in all, until the run is finished: the same bits as
+// an undisturbed run, with accumulation and without, and with two networks that two samples of a row are drawn for.
 func TestKilledRunsGoOn(t *testing.T) {
-	const steps, kills = 3000, 15
-	for _, accumulate := range []string{"1", "2"} {
-		t.Run("accumulate "+accumulate, func(t *testing.T) {
-			calm := filepath.Join(t.TempDir(), "calm")
-			settings := small(t, calm, "train.accumulate="+accumulate, fmt.Sprint("train.steps=", steps), "train.eval_every=300", "train.checkpoint_every=41", "train.log_every=50", "optimizer.clip=0.5")
+	for name, c := range map[string]struct {
+		steps, kills int64
+		settings     func(t *testing.T, dir string, more ...string) []string
+		more         []string
+	}{
+		"accumulate 1": {3000, 15, small, []string{"train.accumulate=1"}},
+		"accumulate 2": {3000, 15, small, []string{"train.accumulate=2"}},
+		"loflexmdm":    {600, 3, inserting, []string{"trainer.name=loflexmdm"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calm, steps, kills := filepath.Join(t.TempDir(), "calm"), c.steps, c.kills
+			settings := c.settings(t, calm, append(c.more, fmt.Sprint("train.steps=", steps), "train.eval_every=300", "train.checkpoint_every=41", "train.log_every=50", "optimizer.clip=0.5")...)
 			began := time.Now()
 			_, err := run(t, context.Background(), settings...)
 			must(t, err)

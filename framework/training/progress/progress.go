@@ -130,11 +130,34 @@ func (p *Progress) figures() (out []string) {
 			out = append(out, fmt.Sprintf("%.3f bits/token", p.last.BitsPerToken))
 		}
 		out = append(out, fmt.Sprintf("%.0f tokens/s", p.last.TokensPerSecond))
+		if text := Speeds(p.last.Metrics); text != "" {
+			out = append(out, text)
+		}
 	}
 	if p.evaluated {
 		out = append(out, fmt.Sprintf("best %.3f", p.best))
 	}
 	return out
+}
+
+// Speeds says how fast an order network inserts tokens (LoFlexMDM): mean, spread, and the slowest and fastest of a row, each the mean
+// over rows, such as "b_in 2.31 ± 0.40 (1.10 to 4.52)". It is empty for metrics without. Speeds without a spread are those of no
+// order, and ever larger ones are the way in which their training goes wrong.
+func Speeds(metrics map[string]float64) string {
+	mean, ok := metrics["b_in"]
+	if !ok {
+		return ""
+	}
+	text := fmt.Sprintf("b_in %.2f", mean)
+	if spread, ok := metrics["b_in_spread"]; ok {
+		text += fmt.Sprintf(" ± %.2f", spread)
+	}
+	least, ok1 := metrics["b_in_min"]
+	most, ok2 := metrics["b_in_max"]
+	if ok1 && ok2 {
+		text += fmt.Sprintf(" (%.2f to %.2f)", least, most)
+	}
+	return text
 }
 
 // left estimates the time to the end from this session's steps, whatever else it did between them included.

@@ -120,3 +120,29 @@ func TestSummary(t *testing.T) {
 	}
 	golden(t, "summary", b.String())
 }
+
+// Speeds are shown where a trainer has some, beside the figures that every trainer has.
+func TestSpeeds(t *testing.T) {
+	for want, metrics := range map[string]map[string]float64{
+		"":                                {"accuracy": 1, "b_um": 2},
+		"b_in 2.00":                       {"b_in": 2},
+		"b_in 2.31 ± 0.40 (1.10 to 4.52)": {"b_in": 2.3149, "b_in_spread": 0.4, "b_in_min": 1.1, "b_in_max": 4.518, "um_ce": 7},
+	} {
+		if got := Speeds(metrics); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		var b strings.Builder
+		p := New(&b, false, 100, 0, nil)
+		line := train(10, 1)
+		line.Metrics = metrics
+		p.Line(line)
+		p.spoke = time.Time{}
+		p.Step(11)
+		if text := b.String(); !strings.Contains(text, "tokens/s  "+want) {
+			t.Errorf("%q does not say %q", text, want)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
