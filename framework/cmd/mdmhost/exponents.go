@@ -79,7 +79,7 @@ func drawExponents(path string, d *model.Description) error {
 	var marks []plot.Tick
 	add := func(at int, e model.Exponent) {
 		points = append(points, plotter.XY{X: float64(at), Y: float64(e.W)})
-		marks = append(marks, plot.Tick{Value: float64(at), Label: visible(e.Token)})
+		marks = append(marks, plot.Tick{Value: float64(at), Label: visible(e.Token) + "   "}) // off the axis
 	}
 	for i, e := range early {
 		add(i, e)
