@@ -17,7 +17,7 @@ type speeds struct {
 // scored is a centred score [B, L].
 type scored struct{ o graph.Value }
 
-// most is where the exponent of a speed ends: e^10 is 22,026, far beyond what time can tell apart.
+// most is where the exponent of a speed ends, on both sides: e^10 is 22,026, far beyond what time can tell apart.
 const most = 10
 
 // read calls the order network on the clean rows.
@@ -39,7 +39,7 @@ func (s *speeds) speed(g *graph.Builder, o Options, x graph.Value, centre float6
 	case "softplus":
 		b = g.Add(g.Float(o.RMin), g.Mul(g.Float(o.RMax-o.RMin), g.Softplus(g.Sub(x, g.Float(4)))))
 	case "exp":
-		b = g.Add(g.Float(o.RMin), g.Exp(g.Min(x, g.Float(most))))
+		b = g.Add(g.Float(o.RMin), g.Exp(g.Clip(x, g.Float(-most), g.Float(most))))
 	default:
 		limit := g.Float(o.Limit)
 		bent := g.Keep(s.free, g.Mul(g.Tanh(g.Div(x, limit)), limit))
