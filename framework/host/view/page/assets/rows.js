@@ -8,7 +8,7 @@ function makeRows(root, title, filter, trace, choose) {
     const item = element("button", {class: "item", role: "option", "aria-selected": "false", tabindex: "-1", id: "row-" + row.index},
       element("span", {class: "n"}, String(row.index)),
       element("span", {class: "text"}, text || "(no text)"),
-      element("span", {class: "meta"}, [finish, row.end ? `NFE ${row.end.nfe}` : "", row.end ? `${row.end.step} steps` : "", row.end && trace.header.growth ? `length ${tokens.length}` : ""].filter(Boolean).join(" · ")));
+      element("span", {class: "meta"}, [finish, row.end ? `NFE ${row.end.nfe}` : "", !row.end ? "" : trace.header.growth ? `length ${tokens.length}` : `${row.end.step} steps`].filter(Boolean).join(" · ")));
     item.classList.toggle("bad", finish !== "complete" && finish !== "stop");
     item.addEventListener("click", () => choose(i));
     item.hay = (row.index + " " + text + " " + finish).toLowerCase();
