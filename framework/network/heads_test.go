@@ -11,7 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mdmhost/mdmhost/framework/autodiff"
 	"github.com/mdmhost/mdmhost/framework/goldenfile"
+	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/network"
 )
@@ -22,14 +24,22 @@ func growing(t testing.TB, c network.Config) network.Config {
 	return valid(t, c)
 }
 
+// headed is one case of testdata/heads.py.
+type headed struct {
+	golden
+	Outputs   map[string][]float32
+	Gradients map[string]float64
+}
+
+func readHeads(t *testing.T) (out []headed) {
+	t.Helper()
+	goldenfile.Read(t, "testdata/heads.json.gz", &out)
+	return out
+}
+
 // TestHeadsArePyTorchs holds what networks give beside logits against the twin in PyTorch.
 func TestHeadsArePyTorchs(t *testing.T) {
-	var cases []struct {
-		golden
-		Outputs map[string][]float32
-	}
-	goldenfile.Read(t, "testdata/heads.json.gz", &cases)
-	for _, g := range cases {
+	for _, g := range readHeads(t) {
 		t.Run(g.Name, func(t *testing.T) {
 			c := valid(t, g.Config)
 			if d := cmp.Diff(g.Config, c); d != "" {
@@ -66,6 +76,70 @@ func TestHeadsArePyTorchs(t *testing.T) {
 				if m.Graph.Outputs[i].Name != p.Name || fmt.Sprint(m.Graph.Outputs[i].Shape) != fmt.Sprint(p.Shape) {
 					t.Errorf("output %d is %s %v, want %s %v", i, m.Graph.Outputs[i].Name, m.Graph.Outputs[i].Shape, p.Name, p.Shape)
 				}
+			}
+		})
+	}
+}
+
+// TestGradientsOfHeadsArePyTorchs holds the gradient of a sum of rates or scores by each parameter against the twin in PyTorch.
+func TestGradientsOfHeadsArePyTorchs(t *testing.T) {
+	waves := func(n int) []float32 {
+		out := make([]float32, n)
+		for i := range out {
+			out[i] = float32(math.Cos(float64(i + 1)))
+		}
+		return out
+	}
+	for _, g := range readHeads(t) {
+		t.Run(g.Name, func(t *testing.T) {
+			c, r := valid(t, g.Config), g.batch("masked")
+			values, params, inputs := formula(c), map[string]graph.Value{}, map[string]graph.Value{}
+			b := graph.NewBuilder("test", graph.DefaultOpset)
+			var of []graph.Value
+			for _, p := range network.Params(c) {
+				params[p.Name] = b.Initializer(graph.OfFloats(p.Name, p.Shape, values[p.Name]))
+				of = append(of, params[p.Name])
+			}
+			for _, name := range []string{"input_ids", "attention_mask"} {
+				inputs[name] = b.Input(name, graph.Int64, graph.Dims(r.b, r.l)...)
+			}
+			if c.Timed() {
+				inputs["timesteps"] = b.Input("timesteps", graph.Float32, graph.Dims(r.b)...)
+			}
+			got, sum := network.Build(b, c, params, inputs), b.Float(0)
+			for _, p := range network.Signature(c).Outputs {
+				if p.Name == "logits" {
+					continue
+				}
+				n := graph.Volume(got[p.Name].Shape())
+				sum = b.Add(sum, b.ReduceSum(b.Mul(b.Reshape(got[p.Name], n), b.Floats([]int64{n.Size}, waves(int(n.Size)))), false, 0))
+			}
+			gradients, err := autodiff.Gradients(b, sum, of, autodiff.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var outputs []graph.Output
+			var names []string
+			for i, p := range network.Params(c) {
+				names = append(names, fmt.Sprint("gradient ", p.Name))
+				outputs = append(outputs, graph.Output{Name: names[i], Value: b.Mul(b.Reshape(gradients[i], graph.Known(p.Len())), b.Floats([]int64{p.Len()}, waves(int(p.Len()))))})
+			}
+			m, err := b.Model(outputs...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := runAll(t, m, r, map[string][]int64{"input_ids": r.ids, "attention_mask": r.mask}, map[string][]float32{"timesteps": r.times}, names...)
+			for i, p := range network.Params(c) {
+				total, size := 0.0, 0.0
+				for _, x := range all[names[i]] {
+					total, size = total+float64(x), size+math.Abs(float64(x))
+				}
+				if want := g.Gradients[p.Name]; !(math.Abs(total-want) <= 1e-4*max(size, 0.1)) {
+					t.Errorf("%s: %g, want %g of a sum of absolute values %g", p.Name, total, want, size)
+				}
+			}
+			if len(g.Gradients) < 20 {
+				t.Errorf("only %d parameters have gradients", len(g.Gradients))
 			}
 		})
 	}
