@@ -42,6 +42,8 @@ func endsFixed(cfg *config.Config, set *data.Data) error {
 	switch {
 	case set.Train.Packed():
 		return refuse("data.layout", "is packed, and rows of an insertion model are records, each with an end of its own; set it to padded")
+	case len(suffix) == 0 && cfg.Data.Prepared != "":
+		return refuse("data.prepared", "has rows without a token behind their texts, and rows of an insertion model end with a fixed one; prepare it again with data.eos")
 	case len(suffix) == 0 && cfg.Train.From == "" && (cfg.Data.Tokenizer == data.Characters || cfg.Data.Tokenizer == data.SMILES):
 		return refuse("data.eos", "is false, and rows of an insertion model end with a fixed token; set it to true")
 	case len(suffix) == 0:
