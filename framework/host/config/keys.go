@@ -77,7 +77,7 @@ var samplingKeys = []Key{
 	{Name: "infill", Kind: String, Default: "", Help: "text whose blanks (the mask token's own text) are to be filled"},
 	{Name: "prompts", Kind: String, Default: "", Help: `file of JSON lines {"prompt"}, {"infill"} or {"tokens"} (-: standard input)`},
 	{Name: "format", Kind: String, Default: "text", Enum: []string{"text", "jsonl"}, Help: "form of the answers (default: jsonl when out ends in .jsonl, else text)"},
-	{Name: "details", Kind: Bool, Default: false, Help: "add step map, log-probabilities at opening and digests to JSON lines"},
+	{Name: "details", Kind: Bool, Default: false, Help: "add step map, steps of insertion where rows grow, log-probabilities at opening and digests to JSON lines"},
 	{Name: "out", Kind: String, Default: "", Help: "file for the answers, resumed after an interruption (empty: standard output)"},
 	{Name: "overwrite", Kind: Bool, Default: false, Help: "replace the files for the answers and the trace instead of resuming or refusing"},
 	{Name: "trace", Kind: String, Default: "", Help: "file for the trace of every step: one HTML page if it ends in .html, else JSON lines (mdmhost trace shows both); entropies and probabilities are computed for it, tokens stay the same"},

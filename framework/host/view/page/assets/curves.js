@@ -75,7 +75,7 @@ function makeCurves(root, seek) {
     if (c.grows) {
       const trail = (values, y) => values.map((v, k) => `${k ? "L" : "M"}${x(k + 1).toFixed(1)} ${y(v).toFixed(1)}`).join("");
       const lengths = c.length.slice(1), written = lengths.map((l, k) => l - c.masked[k + 1]);
-      figures.push(panel("Length of the row, and written positions (dashed)", k => `${lengths[k - 1]}` + (c.inserted[k - 1] ? ` (+${c.inserted[k - 1]})` : ""), 0, Math.max(...lengths, 1), (svg, y) => {
+      figures.push(panel("Length of the row, and written positions (dashed)", k => [`${lengths[k - 1]}`, ...(c.inserted[k - 1] ? [`${c.inserted[k - 1]} new`] : []), ...(c.deleted[k - 1] ? [`${c.deleted[k - 1]} dropped`] : [])].join(", "), 0, Math.max(...lengths, 1), (svg, y) => {
         svg.append(node("path", {class: "line", d: trail(lengths, y)}), node("path", {class: "line under", d: trail(written, y)}));
         if (c.n === 1) svg.append(node("circle", {class: "dot", cx: x(1), cy: y(lengths[0]), r: 3}));
       }));
