@@ -220,9 +220,6 @@ func (c *Config) finish() Problems {
 	if len(inputs) > 1 {
 		problems = append(problems, Problem{Key: "input", Text: fmt.Sprintf("expected one of prompt, infill and prompts, found %s; leave one", strings.Join(inputs, " and "))})
 	}
-	if length := c.Origin("length"); c.Given("infill") && c.Length > 0 && length.Layer == c.Origin("infill").Layer {
-		problems = append(problems, Problem{length, "length", "goes only with prompts: text with blanks has its own length; leave it out"})
-	}
 	if c.Details && c.Format != "jsonl" {
 		problems = append(problems, Problem{c.Origin("details"), "details", "has no place in text answers; add --format jsonl"})
 	}

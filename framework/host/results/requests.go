@@ -76,13 +76,17 @@ func encodeAll(m *model.Model, cfg *config.Config, asked []Question) (rows []mod
 		if q.Kind == Infill && !row.Opens() {
 			full = append(full, q.Place)
 		}
-		lengthened = lengthened || q.Kind == Prompt || m.Insertion()
+		lengthened = lengthened || q.Kind == Prompt
 		rows = append(rows, row)
 	}
 	if len(full) > 0 {
 		notes = append(notes, fmt.Sprintf("%s has no blank (%d of %d rows), so nothing is filled there; a blank is written %s", full[0], len(full), len(asked), m.MaskText()))
 	}
-	if cfg.Length > 0 && cfg.Origin("length").Layer != config.LayerModel && !lengthened {
+	switch length := cfg.Origin("length"); {
+	case cfg.Length == 0 || m.Insertion():
+	case cfg.Given("infill") && length.Layer == cfg.Origin("infill").Layer:
+		problems = append(problems, length.String()+": goes only with prompts: text with blanks has its own length; leave it out")
+	case length.Layer != config.LayerModel && !lengthened:
 		notes = append(notes, fmt.Sprintf("length = %d (%s) is left out: it goes with prompts, and there are none", cfg.Length, cfg.Origin("length")))
 	}
 	return rows, notes, problems
