@@ -130,7 +130,7 @@ func TestSummaryOfGrowth(t *testing.T) {
 	if err := s.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	if want := "\nlengths   mean 5.0, from 2 to 9; the cap on length refused insertions in 1 row (2 steps)\n"; !strings.Contains(b.String(), want) {
+	if want := "rows      3 rows (2 complete, 1 at the cap on length), 12 tokens in 0s\nlengths   mean 5.0, from 2 to 9; the cap on length refused insertions in 1 row (2 steps)\n"; !strings.Contains(b.String(), want) {
 		t.Errorf("expected %q in\n%s", want, b.String())
 	}
 }

@@ -114,8 +114,11 @@ func (s Summary) finishes() string {
 	var parts []string
 	for _, f := range slices.Sorted(maps.Keys(s.Finishes)) {
 		how := string(f)
-		if f == sampling.FinishSteps {
+		switch f {
+		case sampling.FinishSteps:
 			how = "out of steps"
+		case sampling.FinishLength:
+			how = "at the cap on length"
 		}
 		parts = append(parts, fmt.Sprintf("%d %s", s.Finishes[f], how))
 	}

@@ -45,7 +45,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (!c.grows && canvas.by === "birth") colour("step");
     $("row-title").textContent = `Row ${row.index}`;
     const finish = row.end?.finish ?? "unfinished";
-    $("finish").textContent = finish === "steps" ? "out of steps" : finish;
+    $("finish").textContent = {steps: "out of steps", length: "at the cap on length"}[finish] ?? finish;
     $("finish").className = "badge " + finish;
     facts($("row-facts"), [["NFE", row.nfe], ["steps", row.end?.step ?? c.n], ["blanks", c.grows ? "" : row.blanks],
       ["length", c.grows ? `${c.length[0]} → ${c.length[c.n]}` : ""], ["inserted", sum(c.inserted)], ["dropped", sum(c.deleted)], ["refused by the cap", row.end?.capped ? `in ${row.end.capped} steps` : ""],
