@@ -96,7 +96,7 @@ func TestExpand(t *testing.T) {
 
 // Every embedded sweep has points that planners and samplers take.
 func TestEmbeddedSweeps(t *testing.T) {
-	if names := configs.Sweeps(); !slices.Contains(names, "sudoku") || !slices.Contains(names, "maze") || !slices.Contains(names, "molecule") {
+	if names := configs.Sweeps(); !slices.Contains(names, "sudoku") || !slices.Contains(names, "maze") || !slices.Contains(names, "molecule") || !slices.Contains(names, "stars") {
 		t.Errorf("sweeps %v", names)
 	}
 	for _, name := range configs.Sweeps() {
@@ -150,7 +150,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := sweep.Read("nothing"); err == nil || !strings.HasSuffix(err.Error(), "name a file, or one of maze, molecule, sudoku") {
+	if _, err := sweep.Read("nothing"); err == nil || !strings.HasSuffix(err.Error(), "name a file, or one of maze, molecule, stars, sudoku") {
 		t.Errorf("%v", err)
 	}
 }
