@@ -12,16 +12,21 @@ import (
 const insertionSampler = "insertion"
 
 // WithModel returns the configuration with what the model itself sets: its generation_config.json, and the sampler of its family.
-func WithModel(cfg *config.Config, m *model.Model) (_ *config.Config, err error) {
-	if m.Insertion() {
+func WithModel(cfg *config.Config, m *model.Model) (*config.Config, error) {
+	return WithManifest(cfg, m.Name, m.Manifest, m.GenerationConfig)
+}
+
+// WithManifest is [WithModel] for a model that is known by its name, mdm.json and generation_config.json alone.
+func WithManifest(cfg *config.Config, name string, m *model.Manifest, generation []byte) (_ *config.Config, err error) {
+	if m.Family == "insertion" {
 		if cfg, err = cfg.WithDefault("sampler.name", insertionSampler); err != nil {
 			return nil, err
 		}
 	}
-	if len(m.GenerationConfig) == 0 {
+	if len(generation) == 0 {
 		return cfg, nil
 	}
-	return cfg.WithModel(m.Name+"/generation_config.json", m.GenerationConfig)
+	return cfg.WithModel(name+"/generation_config.json", generation)
 }
 
 // grows is how rows of an insertion model grow, nil of other models. bad takes the settings that do not go with rows that grow.

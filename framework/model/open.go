@@ -46,6 +46,24 @@ func Open(ref string, opts ...Option) (*Model, error) {
 	return f.open(o)
 }
 
+// About reads what a model says of itself, without its network: mdm.json and generation_config.json, nil where it has none.
+func About(ref string) (*Manifest, []byte, error) {
+	f, err := find(ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := f.optional(manifestFileName)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := ParseManifest(f.path(manifestFileName), text)
+	if err != nil {
+		return nil, nil, err
+	}
+	generation, err := f.optional(generationFileName)
+	return m, generation, err
+}
+
 func find(ref string) (folder, error) {
 	if ref == "" {
 		ref = Default

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,13 +59,13 @@ func checked(ctx context.Context, cfg *config.Config, err error) (*config.Config
 	return cfg, nil
 }
 
-// withGeneration adds what a model directory sets for itself: its planner decides which options there are.
+// withGeneration adds what a model sets for itself: its planner and sampler decide which options there are.
 func withGeneration(cfg *config.Config) (*config.Config, error) {
-	text, err := os.ReadFile(filepath.Join(cfg.Model, "generation_config.json"))
-	if cfg.Model == "" || slices.Contains(model.Embedded(), cfg.Model) || err != nil {
+	m, generation, err := model.About(cfg.Model)
+	if err != nil {
 		return cfg, nil // what cannot be read is told when the model is opened
 	}
-	return cfg.WithModel(filepath.Clean(cfg.Model)+"/generation_config.json", text)
+	return host.WithManifest(cfg, filepath.Clean(cfg.Model), m, generation)
 }
 
 // checkPlugins checks the names of planner and sampler and the options of those in this binary. Sections whose plugin

@@ -39,7 +39,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv(onnx.LibraryVariable, library)
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "waitlines": waitLines, "inorder": inOrder},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "waitlines": waitLines, "inorder": inOrder,
+			"exactmodel": exactModel, "exactlaw": exactLaw},
 	})
 }
 
