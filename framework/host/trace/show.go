@@ -89,8 +89,8 @@ func (t *Trace) Row(r *Row, look Look) string {
 	}
 	b.WriteString(lines.text())
 	fmt.Fprintf(&b, "%s %s\n", look.in(faint, "result"), s.Text)
-	if t.Header.Growth != nil {
-		b.WriteString(look.in(faint, "lives") + t.lives(r) + "\n")
+	if lives := t.lives(r); t.Header.Growth != nil && lives != "" {
+		b.WriteString(look.in(faint, "lives") + lives + "\n")
 	}
 	return b.String()
 }
