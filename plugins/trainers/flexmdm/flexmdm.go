@@ -36,15 +36,15 @@ func define(o Options, task spec.Task) (trainer.Definition, error) {
 }
 
 // sample is one corruption of each row: all speeds are 1.
-func sample(g *graph.Builder, in trainer.Inputs, o Options, times diffusion.TimeSampler, eps float64) (interpolant.Rows, interpolant.Contracted, interpolant.Terms) {
-	r := interpolant.Read(g, in, o.A, times, eps, 1)
+func sample(g *graph.Builder, in trainer.Inputs, o Options, times diffusion.TimeSampler, eps, stretch float64) (interpolant.Rows, interpolant.Contracted, interpolant.Terms) {
+	r := interpolant.Read(g, in, o.A, times, eps, stretch, 1)
 	one := g.Float(1)
 	c := r.Contract(r.Sample(r.Noise("q_in"), r.Noise("q_um"), one, one), one)
 	return r, c, c.Terms(one)
 }
 
 func loss(g *graph.Builder, in trainer.Inputs, o Options) trainer.Loss {
-	r, c, t := sample(g, in, o, diffusion.TimeSampler(o.Times), o.Eps)
+	r, c, t := sample(g, in, o, diffusion.TimeSampler(o.Times), o.Eps, o.Stretch)
 	l := interpolant.Loss(in, t.Objective(c, o.Normalise), o.Normalise).Metric("nll", t.Total, in.FreeCount())
 	for _, m := range t.Metrics(r) {
 		l = l.Metric(m.Name, m.Sum, m.Count)
@@ -54,7 +54,7 @@ func loss(g *graph.Builder, in trainer.Inputs, o Options) trainer.Loss {
 
 // eval is a sample of the path bound of each row in nats.
 func eval(g *graph.Builder, in trainer.Inputs, o Options) trainer.Bound {
-	r, _, t := sample(g, in, o, trainer.Stratified, min(o.Eps, interpolant.EvalEps))
+	r, _, t := sample(g, in, o, trainer.Stratified, min(o.Eps, interpolant.EvalEps), interpolant.EvalStretch)
 	b := trainer.RowBound(t.Total, in.FreeCount())
 	for _, m := range t.Metrics(r) {
 		b = b.Metric(m.Name, m.Sum, m.Count)

@@ -67,24 +67,24 @@ func TestSpeedsHideNoCost(t *testing.T) {
 // Simpson's rule in log u from eps to 1 - eps, where the host's times end, and with the times that are clamped there.
 func measured(t *testing.T, options string, score [][]float64, speeds func(score []float64, n int) []float64) float64 {
 	t.Helper()
-	const n, eps = 120, 1e-4
+	const n, eps, stretch = 120, 1e-4, 2
 	all := corruptions(words)
 	bIn := func(w int) []float64 { return speeds(score[w], len(words[w])-1) }
 	bUm := func(int) []float64 { return ones() }
-	lo, hi := math.Log(insertion.Clock(eps, 1)), math.Log(insertion.Clock(1-eps, 1))
+	lo, hi := math.Log(stretch*insertion.Clock(eps, 1)), math.Log(stretch*insertion.Clock(1-eps, 1))
 	h := try.Heads{Name: "toy", Graph: "eval", Options: []byte(options), V: vocabulary, Mask: mask, Pad: pad, Suppressed: []int64{pad, mask},
 		Rows: int64(len(all) * (n + 1)), Length: width, Feeds: map[string][]float64{}, Gives: map[string][]float64{}}
 	add := func(to string, v ...float64) { h.Feeds[to] = append(h.Feeds[to], v...) }
 	var weights []float64
 	for k := range n + 1 {
 		u := math.Exp(lo + (hi-lo)*float64(k)/n)
-		time := float64(float32(insertion.ClockInverse(u, 1)))
-		u = insertion.Clock(time, 1)
+		time := float64(float32(insertion.ClockInverse(u/stretch, 1))) // as the host draws it
+		u = stretch * insertion.Clock(time, 1)
 		simpson := []float64{2, 4}[k%2]
 		if k == 0 || k == n {
 			simpson = 1
 		}
-		dt := simpson * (hi - lo) / n / 3 * u * math.Exp(-u)
+		dt := simpson * (hi - lo) / n / 3 * u / stretch * math.Exp(-u/stretch)
 		if k == n {
 			dt += eps
 		}

@@ -15,7 +15,7 @@ import (
 // gradient the first product would be no loss: it stands in the graph less its own value. The regulariser is added.
 func loss(g *graph.Builder, in trainer.Inputs, o Options) trainer.Loss {
 	b := read(g, in, o)
-	r := interpolant.Read(g, in, o.A, diffusion.TimeSampler(o.Times), o.Eps, 2)
+	r := interpolant.Read(g, in, o.A, diffusion.TimeSampler(o.Times), o.Eps, o.Stretch, 2)
 	bIn, bUm := r.Copies(b.in), b.um
 	if bUm.Rank() == 2 {
 		bUm = r.Copies(bUm)
@@ -26,7 +26,7 @@ func loss(g *graph.Builder, in trainer.Inputs, o Options) trainer.Loss {
 	l := r.Apart(t.Objective(c, o.Normalise))     // [B, 2]
 	p := r.Apart(r.LogP(states, bIn, bUm))        // [B, 2]
 	advantage := g.StopGradient(difference(g, l)) // [B]
-	ratio := difference(g, p)
+	ratio := g.Cast(difference(g, p), graph.Float32)
 	half := g.Float(0.5)
 	score := g.Mul(advantage, g.Sub(ratio, g.StopGradient(ratio)))
 	rows := g.Mul(half, g.Add(score, g.RowSum(l)))
@@ -53,7 +53,7 @@ func difference(g *graph.Builder, x graph.Value) graph.Value {
 // eval is a sample of the path bound of each row in nats. The bound is that of the speeds' process, so it asks for them, too.
 func eval(g *graph.Builder, in trainer.Inputs, o Options) trainer.Bound {
 	b := read(g, in, o)
-	r := interpolant.Read(g, in, o.A, trainer.Stratified, min(o.Eps, interpolant.EvalEps), 1)
+	r := interpolant.Read(g, in, o.A, trainer.Stratified, min(o.Eps, interpolant.EvalEps), interpolant.EvalStretch, 1)
 	c := r.Contract(r.Sample(r.Noise("q_in"), r.Noise("q_um"), b.in, b.um), b.in)
 	t := c.Terms(b.um)
 	out := trainer.RowBound(t.Total, in.FreeCount())

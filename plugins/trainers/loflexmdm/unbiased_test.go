@@ -15,11 +15,11 @@ import (
 // loss (LoFlexMDM, section 4.4).
 func TestTheGradientIsUnbiased(t *testing.T) {
 	for _, c := range []pairing{
-		{options: `{"l2": 0}`, a: 1, speeds: func(s []float64) (bIn, bUm []float64) { return centred(s, 0, 2), ones() }},
-		{options: `{"l2": 0, "b_um": "trainable", "a": 2}`, a: 2, trains: true, speeds: func(s []float64) (bIn, bUm []float64) {
+		{options: `{"l2": 0, "stretch": 1}`, a: 1, stretch: 1, speeds: func(s []float64) (bIn, bUm []float64) { return centred(s, 0, 2), ones() }},
+		{options: `{"l2": 0, "b_um": "trainable", "a": 2}`, a: 2, stretch: 2, trains: true, speeds: func(s []float64) (bIn, bUm []float64) {
 			return centred(s, 0, 2), centred(s, 1, 1)
 		}},
-		{options: `{"reg": "off", "speeds": "exp", "b_um": "trainable"}`, a: 1, trains: true, speeds: func(s []float64) (bIn, bUm []float64) {
+		{options: `{"reg": "off", "speeds": "exp", "b_um": "trainable"}`, a: 1, stretch: 2, trains: true, speeds: func(s []float64) (bIn, bUm []float64) {
 			bIn, bUm = ones(), ones()
 			for j := range width - 1 {
 				bIn[j], bUm[j] = 1.01+math.Exp(s[2*j]), 1.01+math.Exp(s[2*j+1])
@@ -33,10 +33,10 @@ func TestTheGradientIsUnbiased(t *testing.T) {
 
 // pairing is a way of learning speeds: options, and what they make of scores [position][insertion, unmasking].
 type pairing struct {
-	options string
-	a       float64
-	trains  bool // speeds of unmasking, too
-	speeds  func(score []float64) (bIn, bUm []float64)
+	options    string
+	a, stretch float64
+	trains     bool // speeds of unmasking, too
+	speeds     func(score []float64) (bIn, bUm []float64)
 }
 
 func ones() []float64 { return []float64{1, 1, 1} }
@@ -52,7 +52,7 @@ func (p pairing) unbiased(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	all := corruptions([][]int32{{3, 4, eos}})
 	time := float64(float32(0.55))
-	u, hazard := insertion.Clock(time, p.a), insertion.Hazard(time, p.a)
+	u, hazard := p.stretch*insertion.Clock(time, p.a), p.stretch*insertion.Hazard(time, p.a)
 	score := make([]float64, 2*width)
 	for i := range score {
 		score[i] = float64(float32(rng.NormFloat64()))

@@ -19,6 +19,7 @@ import (
 type Options struct {
 	A         float64 `option:"a" default:"1" min:"0.05" max:"20" help:"clock U(t) = -log(1-t^a): how often each moment is trained, and the samplers' grid; the bound does not depend on it"`
 	Eps       float64 `option:"eps" default:"1e-4" min:"1e-6" max:"0.01" help:"times stay in [eps, 1-eps]; what happens later is not trained, so learned speeds gain by slowness where it is large"`
+	Stretch   float64 `option:"stretch" default:"2" min:"0.5" max:"4" help:"times are drawn where the clock shows so many times as much, and weighted for it: 1 is uniform in t, as published; 2 has the least variance"`
 	Times     string  `option:"times" default:"stratified" enum:"iid,shared_offset,stratified" help:"how the rows of a batch share their times"`
 	Normalise string  `option:"normalise" default:"sum" enum:"sum,code" help:"sum: the bound, in nats a free token of the batch; code: as the authors' program, mean over a row's masks + insertion term / length, mean over rows: no bound"`
 }
@@ -52,5 +53,9 @@ func Rates(task *spec.Task) bool {
 	return slices.ContainsFunc(task.Denoiser.Outputs, func(p graph.Port) bool { return p.Name == UnmaskRate })
 }
 
-// EvalEps is the largest cut-off of evaluations: a coarser one hides what slow speeds cost (LoFlexMDM, section 8.1).
-const EvalEps = 1e-4
+// How evaluations draw their times: a coarser cut-off hides what slow speeds cost (LoFlexMDM, section 8.1), and no other stretch
+// gives a bound of less variance.
+const (
+	EvalEps     = 1e-4
+	EvalStretch = 2
+)

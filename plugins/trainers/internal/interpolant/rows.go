@@ -20,13 +20,25 @@ type Rows struct {
 	Real   graph.Value // bool [N, L]
 	T      graph.Value // float32 [N, 1]: copies of a row share their time
 	U      graph.Value // float64 [N, 1]: the clock at T
-	H      graph.Value // float32 [N]: its slope, the hazard of an event of speed 1
+	H      graph.Value // float32 [N]: its slope by the time that the host draws; for a stretch of 1 the hazard of an event of speed 1
 }
 
 // Read takes each row of the batch k times, at one time.
-func Read(g *graph.Builder, in trainer.Inputs, a float64, times diffusion.TimeSampler, eps float64, k int) Rows {
+//
+// Times are drawn uniformly and then moved to where the clock shows stretch times as much; H makes up for it, so that the mean of
+// what it multiplies stays what it is. What is left to do at the clock u falls as e^-u while H grows as e^(u/stretch): the squares of
+// their product have no mean for a stretch of 1 (but for the cut-off eps), the least one for 2, and their times reach twice as far.
+func Read(g *graph.Builder, in trainer.Inputs, a float64, times diffusion.TimeSampler, eps, stretch float64, k int) Rows {
 	t := in.Time(times, eps) // [B, 1]
 	u, h := Clock(g, g.Cast(t, graph.Float64), a)
+	if stretch != 1 {
+		u, h = g.Mul(u, g.Double(stretch)), g.Mul(h, g.Double(stretch))
+		t = g.Sub(g.Double(1), g.Exp(g.Neg(u)))
+		if a != 1 {
+			t = g.Pow(t, g.Double(1/a))
+		}
+		t = g.Cast(t, graph.Float32)
+	}
 	r := Rows{g: g, in: in, k: k, mask: in.MaskID(), pad: max(in.Task().PadID, 0)}
 	r.Tokens = r.Copies(in.Tokens())
 	r.Free = r.Copies(in.Free())

@@ -27,13 +27,13 @@ func (r Rows) Sample(qIn, qUm, bIn, bUm graph.Value) States {
 	}
 }
 
-// LogP is log p(states | row, t), float32 [N], differentiable by the speeds [N, L] (or scalars): the sum over free positions of
+// LogP is log p(states | row, t), float64 [N], differentiable by the speeds [N, L] (or scalars): the sum over free positions of
 //
 //	dropped  -b_in u
 //	masked   log b_in - min(b_in, b_um) u + log u + log((1 - e^-d)/d),  d = |b_in - b_um| u
 //	clean    log of the rest
 //
-// (LoFlexMDM, section 4.2), in float64, where no difference of these loses its digits.
+// (LoFlexMDM, section 4.2), in which no difference of these loses its digits.
 func (r Rows) LogP(s States, bIn, bUm graph.Value) graph.Value {
 	g, u := r.g, r.U
 	bIn, bUm = g.Cast(bIn, graph.Float64), g.Cast(bUm, graph.Float64)
@@ -41,7 +41,7 @@ func (r Rows) LogP(s States, bIn, bUm graph.Value) graph.Value {
 	d := g.Mul(g.Abs(g.Sub(bIn, bUm)), u)
 	mask := g.Add(g.Sub(g.Log(g.Mul(bIn, u)), g.Mul(g.Min(bIn, bUm), u)), logDecay(g, d))
 	all := g.Select(s.Dropped, drop, g.Select(s.Masked, mask, logRest(g, drop, mask, g.Mul(bIn, u), g.Mul(bUm, u))))
-	return g.Cast(g.RowSum(g.Keep(r.Free, all)), graph.Float32)
+	return g.RowSum(g.Keep(r.Free, all))
 }
 
 // Below these the two series are more exact than the formulas in float64.

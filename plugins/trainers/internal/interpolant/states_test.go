@@ -21,7 +21,7 @@ func TestLogProbabilitiesOfStates(t *testing.T) {
 	bIn, bUm := at("b_in", graph.Float32), at("b_um", graph.Float32)
 	is := func(s int64) graph.Value { return g.Equal(state, g.Int(s)) }
 	r := Rows{g: g, k: 1, U: g.Cast(u, graph.Float64), Free: g.LessOrEqual(state, g.Int(insertion.Clean))}
-	logp := r.LogP(States{Dropped: is(insertion.Dropped), Masked: is(insertion.Masked)}, bIn, bUm)
+	logp := g.Cast(r.LogP(States{Dropped: is(insertion.Dropped), Masked: is(insertion.Masked)}, bIn, bUm), graph.Float32)
 	slopes, err := autodiff.Gradients(g, g.ReduceSum(logp, false), []graph.Value{bIn, bUm}, autodiff.Options{})
 	if err != nil {
 		t.Fatal(err)

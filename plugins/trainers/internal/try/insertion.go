@@ -3,8 +3,11 @@ package try
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/mdmhost/mdmhost/framework/autodiff"
 	"github.com/mdmhost/mdmhost/framework/goldenfile"
@@ -127,12 +130,27 @@ func (h *Heads) Open(t testing.TB, file []byte, threads int) func() map[string][
 	}
 }
 
-// Agree holds every graph of a golden file against its numbers.
+// Agree holds every graph of a golden file against its numbers, each within 2e-5 of its size or of a tenth of the largest beside it:
+// advantages and gradients are differences of bigger numbers.
 func Agree(t *testing.T, path string, trainer func() spec.Trainer) {
 	t.Helper()
 	for _, h := range Goldens(t, path) {
 		t.Run(h.Name, func(t *testing.T) {
-			Compare(t, h.Graph, h.Open(t, h.Build(t, trainer()), 1)(), h.Want)
+			got := h.Open(t, h.Build(t, trainer()), 1)()
+			if diff := cmp.Diff(slices.Sorted(maps.Keys(h.Want)), slices.Sorted(maps.Keys(got))); diff != "" {
+				t.Fatalf("outputs of the %s graph (-golden file, +graph):\n%s", h.Graph, diff)
+			}
+			for name, want := range h.Want {
+				scale := 1e-2
+				for _, w := range want {
+					scale = max(scale, math.Abs(w)/10)
+				}
+				for i, w := range want {
+					if x := float64(got[name][i]); !(math.Abs(x-w) <= 2e-5*max(math.Abs(w), scale)) {
+						t.Errorf("%s: %s[%d] is %.9g, want %.9g", h.Graph, name, i, x, w)
+					}
+				}
+			}
 		})
 	}
 }

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 sys.path.insert(1, "../../internal/interpolant/testdata")
-from insertion import Batch, called, case, gradient, heads, metrics, objective, ref, sample, single, terms, write  # noqa: E402
+from insertion import Batch, Times, called, case, gradient, heads, metrics, objective, ref, sample, single, terms, write  # noqa: E402
 
 rng = np.random.default_rng(27)
 cases = []
@@ -80,14 +80,15 @@ def both(name, alphabet=4, pads=True, rates=False, suppressed=(0, 1), t=None, **
     # Training: two samples of each row, side by side.
     pair = lambda v: np.repeat(v, 2, axis=0)
     b_in, b_um, _, _ = read()
-    x1, fixed, time = pair(batch.x1), pair(batch.fixed), pair(batch.t)
+    x1, fixed, times = pair(batch.x1), pair(batch.fixed), Times(pair(batch.t), a, o.get("stretch", 2.0))
+    time = times.t
     q_in, q_um, z = sample(rng, x1, fixed, time, a, pair(b_in), pair(b_um))
     gives = heads(rng, 2 * batch.B, batch.L, batch.V, rates) | {"order": order}
 
     def parts():
         b_in, b_um, _, _ = read()
         now = ref.contract(x1, z["state"], pair(b_in), 1, 0)
-        return terms(now, x1, gives, time, a, pair(b_um), suppressed)
+        return terms(now, x1, gives, times, a, pair(b_um), suppressed)
 
     split = lambda v: (v[0::2], v[1::2])
     l1, l2 = split(objective(parts(), norm, batch.L))
@@ -121,10 +122,11 @@ def both(name, alphabet=4, pads=True, rates=False, suppressed=(0, 1), t=None, **
     cases.append(case(name, "training", o, batch, suppressed, feeds, gives, want))
 
     # Evaluation: one sample.
-    q_in, q_um, z = sample(rng, batch.x1, batch.fixed, batch.t, a, b_in, b_um)
+    times = Times(batch.t, a, 2.0)
+    q_in, q_um, z = sample(rng, batch.x1, batch.fixed, times.t, a, b_in, b_um)
     gives = heads(rng, batch.B, batch.L, batch.V, rates) | {"order": order}
-    p = terms(z, batch.x1, gives, batch.t, a, b_um, suppressed)
-    want = {"bound": p["total"], "count": n, **metrics(p), **called(z, batch.t), **about(b_in, b_um, free, o)}
+    p = terms(z, batch.x1, gives, times, a, b_um, suppressed)
+    want = {"bound": p["total"], "count": n, **metrics(p), **called(z, times.t), **about(b_in, b_um, free, o)}
     cases.append(case(name + ", eval", "eval", o, batch, suppressed, batch.feeds() | {"q_in": q_in, "q_um": q_um}, gives, want))
 
 
@@ -140,6 +142,7 @@ both("exp, from 0, no parts", speeds="exp", r_min=0.0, reg="off")
 both("centred, all parts", reg="on", kl=0.5, mixture=2.0, ends=3.0, a=2.0)
 both("code", normalise="code")
 both("one token", alphabet=1, suppressed=(0, 1, 2))
+both("uniform times", stretch=1.0)
 both("early", t=1e-3)
 both("late", t=0.999)
 write(cases)

@@ -28,6 +28,14 @@ def units(rng, *shape):
     return (rng.integers(0, 2 ** 23, shape) + 0.5) / 2 ** 23
 
 
+class Times:
+    """The times t of the rows' draws, and what their hazards are multiplied with."""
+
+    def __init__(self, drawn, a, stretch):
+        self.t = ref.clock_inv(stretch * ref.clock(drawn, a), a)
+        self.factor = stretch * ref.base_hazard(drawn, a) / ref.base_hazard(self.t, a)
+
+
 class Batch:
     """Six rows: a whole one, one with a prompt, a short one, the empty string, a prompt alone, one with fragments."""
 
@@ -72,14 +80,16 @@ def heads(rng, n, L, V, rates):
     return out
 
 
-def terms(z, x1, gives, t, a, b_um, suppressed):
-    """The reference's parts, with um_kl 0 where the network has no unmask_rate."""
+def terms(z, x1, gives, times, a, b_um, suppressed):
+    """The reference's parts, weighted for the times' draw, with um_kl 0 where the network has no unmask_rate."""
     logits = np.array(gives["logits"])
     logits[..., suppressed] -= 1e9
     log_k = logits - logits.max(-1, keepdims=True)
     log_k = log_k - np.log(np.exp(log_k).sum(-1, keepdims=True))
     um = gives.get("unmask_rate")
-    parts = ref.loss_terms(z, x1, log_k, b_um if um is None else um, gives["insertion_rate"], t, a, b_um, MASK)
+    parts = ref.loss_terms(z, x1, log_k, b_um if um is None else um, gives["insertion_rate"], times.t, a, b_um, MASK)
+    for k in ("um_ce", "um_kl", "ins", "total"):
+        parts[k] = parts[k] * times.factor
     if um is None:
         parts["total"] = parts["um_ce"] + parts["ins"]
         parts["um_kl"] = np.zeros(len(x1))
