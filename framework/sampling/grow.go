@@ -9,8 +9,9 @@ import (
 // growthSteps is how many steps a row of an insertion model takes where nobody says.
 const growthSteps = 128
 
-// bucketWidth is what the length of a pass over rows that grow is rounded up to, so that passes of few lengths are bound.
-const bucketWidth = 16
+// bucketWidth is what the length of a pass over rows that grow is rounded up to, so that a runtime meets few lengths and keeps the
+// memory of each; a larger one costs more in padding than it saves.
+const bucketWidth = 4
 
 // growing is what a row has besides where it may grow. The row is one window, whose end moves.
 type growing struct {
