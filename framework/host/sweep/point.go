@@ -127,11 +127,10 @@ func (t *task) metrics(r sampling.Result) map[string]float64 {
 		return map[string]float64{"entropy": Entropy(written)}
 	}
 	right, of := t.right(r)
-	m := map[string]float64{"exact": 0, "tokens": float64(right) / float64(max(of, 1))}
-	if right == of {
-		m["exact"] = 1
+	if right == of { // nothing, where nothing was to be written
+		return map[string]float64{"exact": 1, "tokens": 1}
 	}
-	return m
+	return map[string]float64{"exact": 0, "tokens": float64(right) / float64(of)}
 }
 
 // Entropy is that of the frequencies of tokens within a row, in nats: low where a row repeats itself.

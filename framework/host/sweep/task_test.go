@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mdmhost/mdmhost/framework/host/train"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -38,6 +40,13 @@ func TestGrownRows(t *testing.T) {
 		task := &task{model: &model.Model{Manifest: &model.Manifest{Family: "insertion"}}, answers: []train.Answered{a}, blanks: []blanks{b}}
 		if right, of := task.right(sampling.Result{Tokens: c.got}); right != c.right || of != c.of {
 			t.Errorf("%s: %d right of %d, want %d of %d", name, right, of, c.right, c.of)
+		}
+		want := map[string]float64{"exact": 1, "tokens": 1}
+		if c.right < c.of {
+			want = map[string]float64{"exact": 0, "tokens": float64(c.right) / float64(c.of)}
+		}
+		if diff := cmp.Diff(want, task.metrics(sampling.Result{Tokens: c.got})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if right, of := task.right(sampling.Result{}); right != 0 || of != b.count {
 			t.Errorf("%s, a row that is not there: %d right of %d, want 0 of %d", name, right, of, b.count)
