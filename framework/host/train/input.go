@@ -34,9 +34,9 @@ func (s *session) openData(ctx context.Context, from *model.Model) error {
 }
 
 // dataOptions let data fit a model: its tokenizer makes the rows, and no position that is learned may hold its mask or padding.
-// m may be nil.
+// Nor may it hold a token that ends the rows of an insertion model. m may be nil.
 func dataOptions(cfg *config.Config, m *model.Model) (data.Options, error) {
-	o := data.Options{Given: cfg.Given}
+	o := data.Options{Given: cfg.Given, Ends: m == nil && cfg.Network.Gaps != "" || m != nil && m.Insertion()}
 	if m == nil {
 		return o, nil
 	}

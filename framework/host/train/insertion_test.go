@@ -123,6 +123,8 @@ func TestInsertionRefusals(t *testing.T) {
 	dir := filepath.Join(made, train.ModelDir)
 	fewer := filepath.Join(t.TempDir(), "fewer.jsonl")
 	must(t, os.WriteFile(fewer, []byte(strings.Repeat("{\"text\": \"a|b\"}\n", 20)), 0o600))
+	ended := filepath.Join(t.TempDir(), "ended.jsonl")
+	must(t, os.WriteFile(ended, []byte("{\"text\": \"a[EOS]b\"}\n"), 0o600))
 	on := slices.Concat([]string{"train.from=" + dir}, rowsOf(t), []string{"train.steps=1"})
 	for name, c := range map[string]struct {
 		from           bool
@@ -132,6 +134,7 @@ func TestInsertionRefusals(t *testing.T) {
 		"no gaps":            {false, []string{"trainer.name=flexmdm", "network.gaps="}, []string{"flexmdm", "--set network.gaps=eos"}},
 		"no end":             {false, []string{"trainer.name=flexmdm", "data.eos=false", "data.train=" + fewer}, []string{"data.eos: is false, and rows of an insertion model end with a fixed token; set it to true"}},
 		"a stream":           {false, []string{"trainer.name=flexmdm", "data.layout=packed", "data.empty=error", "data.train=" + fewer}, []string{"data.layout: is packed, and rows of an insertion model are records"}},
+		"an end in a text":   {false, []string{"trainer.name=flexmdm", "data.train=" + ended}, []string{"ended.jsonl:1: has the end [EOS], which data must not have; take it out"}},
 		"no order network":   {false, []string{"trainer.name=flexmdm", "order.num_hidden_layers=3"}, []string{"order.num_hidden_layers: is 3, and trainer flexmdm trains no order network; leave it out"}},
 		"shared, sized":      {false, []string{"trainer.name=loflexmdm", "trainer.shared=true", "order.hidden_size=8"}, []string{"order.hidden_size: is 8, and the order network shares the denoiser's layers"}},
 		"heads":              {false, []string{"trainer.name=loflexmdm", "order.num_attention_heads=3"}, []string{"order.num_attention_heads: 3 heads do not divide hidden_size 16"}},

@@ -18,7 +18,7 @@ type encoder struct {
 }
 
 // newEncoder encodes as s says. Texts may hold neither what o refuses nor the mask and the padding that the tokenizer has, unless
-// it puts them around every text.
+// it puts them around every text and o does not refuse those.
 func newEncoder(v *Vocabulary, s *Spec, o Options) *encoder {
 	e := &encoder{Vocabulary: v, spec: s, unknown: -1, refused: make([]string, v.Size())}
 	if format, _ := s.kind(); format != Text {
@@ -37,7 +37,9 @@ func newEncoder(v *Vocabulary, s *Spec, o Options) *encoder {
 	}
 	prefix, suffix := v.Template()
 	for _, id := range slices.Concat(prefix, suffix) {
-		e.refused[id] = ""
+		if e.refused[id] = ""; o.Ends {
+			e.refused[id] = "end"
+		}
 	}
 	if id, ok := v.Unknown(); ok && s.Unknown == Error {
 		e.unknown = id

@@ -12,6 +12,8 @@ type Options struct {
 	Tokenizer []byte
 	// Refused are ids that no text may hold, such as the mask and the padding of the model, with what they are.
 	Refused map[int32]string
+	// Ends refuses texts that hold the tokens which the tokenizer puts around every text: where nothing but an end may look like one.
+	Ends bool
 	// Given tells whether somebody set a key such as data.layout, which then must agree with what data was prepared with; nil:
 	// who did not leave it at its default.
 	Given func(key string) bool
