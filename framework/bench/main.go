@@ -25,11 +25,13 @@ import (
 // bench is what all measurements share.
 type bench struct {
 	model   string // directory of rxnfp-bert
+	growing string // directory of an insertion model
 	data    string // directory of the project's data
 	binary  string // mdmhost
 	python  string // interpreter that has the peers
 	budget  time.Duration
-	profile bool // print where the time of a gradient step goes
+	profile bool   // print where the time of a gradient step goes
+	setting string // the one setting of gradient steps that is measured; "": all
 }
 
 func main() {
@@ -49,6 +51,8 @@ func main() {
 	flag.StringVar(&b.python, "peers", peers(), "Python with onnxruntime, numpy and, if possible, torch and onnx (environment: MDMHOST_PEERS)")
 	flag.DurationVar(&b.budget, "budget", 15*time.Second, "time for each figure, about")
 	flag.BoolVar(&b.profile, "profile", false, "print where the time of a gradient step goes, by operator")
+	flag.StringVar(&b.setting, "setting", "", "measure the gradient steps of this setting alone, such as molecule_order")
+	flag.StringVar(&b.growing, "insertion", "", "`directory` of the insertion model that is sampled from; nothing: the embedded molecule-insertion")
 	flag.Parse()
 	// The benchmarks of the runtime run in another folder.
 	if path, err := filepath.Abs(b.model); err == nil {
@@ -74,7 +78,7 @@ func (b bench) run(ctx context.Context, only []string) error {
 	groups := []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"planners", b.planners}, {"head", b.head}, {"start", b.start}, {"train", b.train}, {"twin", b.twin}}
+	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"planners", b.planners}, {"head", b.head}, {"start", b.start}, {"insertion", b.insertion}, {"train", b.train}, {"twin", b.twin}}
 	if len(only) == 0 {
 		only = []string{"nfe", "plugin", "planners", "head", "start"}
 	}
@@ -84,7 +88,7 @@ func (b bench) run(ctx context.Context, only []string) error {
 			known = known || g.name == name
 		}
 		if !known {
-			return fmt.Errorf("argument %s: expected some of nfe, plugin, head, start, train, twin, or nothing for all but the last two", name)
+			return fmt.Errorf("argument %s: expected some of nfe, plugin, planners, head, start, insertion, train, twin, or nothing for the first five", name)
 		}
 	}
 	fmt.Printf("# %s/%s, %d cores, load %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load())

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/mdmhost/mdmhost/framework/autodiff"
 	"github.com/mdmhost/mdmhost/framework/diffusion"
@@ -18,22 +19,46 @@ import (
 	"github.com/mdmhost/mdmhost/framework/network"
 	"github.com/mdmhost/mdmhost/framework/training/artifact"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
+	"github.com/mdmhost/mdmhost/plugins/trainers/loflexmdm"
 	"github.com/mdmhost/mdmhost/plugins/trainers/md4"
 )
 
-// setting is a network and a batch. All rows are full: the network gets no attention mask.
+// setting is a network, or with order two of them, and a batch.
 type setting struct {
 	name         string
 	network      network.Config
+	order        *network.Config // trainer loflexmdm; nil: md4, whose rows are full, so that its network gets no attention mask
 	rows, length int
 	mask         int64
 	suppressed   []int64 // tokens that are never data
-	options      string  // of md4
+	options      string  // of the trainer
 }
 
 var settings = []*setting{
-	{"sudoku", sized(14, 128, 81, network.Sudoku), 64, 81, 13, []int64{13}, byTime},
-	{"text", sized(64, 256, 256, network.RoPE), 16, 256, 63, []int64{63}, byTime},
+	{"sudoku", sized(14, 128, 81, network.Sudoku), nil, 64, 81, 13, []int64{13}, byTime},
+	{"text", sized(64, 256, 256, network.RoPE), nil, 16, 256, 63, []int64{63}, byTime},
+	{"molecule_order", growing(128, 4, 48), ordering(128, 4, 48), 64, 48, molecules - 1, never, ""},
+	{"stars_order", growing(64, 3, 48), ordering(64, 3, 48), 32, 48, molecules - 1, never, ""},
+}
+
+// The vocabulary of rows that grow: its last tokens are the end of a row, the padding and the mask.
+const (
+	molecules = 40
+	end       = molecules - 3
+	pad       = molecules - 2
+)
+
+var never = []int64{pad, molecules - 1}
+
+// growing is an insertion model's network, with time.
+func growing(d, layers, length int) network.Config {
+	return network.Config{VocabSize: molecules, HiddenSize: d, Layers: layers, Heads: 4, MaxPositions: length, Bias: true, Time: network.AdaLN, Gaps: network.GapsEOS}.Filled()
+}
+
+// ordering is an order network of the same size, without time.
+func ordering(d, layers, length int) *network.Config {
+	c := network.Config{VocabSize: molecules, HiddenSize: d, Layers: layers, Heads: 4, MaxPositions: length, Bias: true, Head: network.HeadOrder}.Filled()
+	return &c
 }
 
 // byTime spares evaluations an input that the steps do not have.
@@ -66,6 +91,9 @@ const (
 // description is setting.json: what both sides read. The numbers stand beside it, little-endian, in the files that it names.
 type description struct {
 	Network    network.Config       `json:"network"`
+	Order      *network.Config      `json:"order,omitempty"`
+	Options    string               `json:"options"` // of the trainer
+	Suppressed []int64              `json:"suppressed"`
 	Rows       int                  `json:"rows"`
 	Length     int                  `json:"length"`
 	Mask       int64                `json:"mask"` // the last token, which is never data
@@ -73,7 +101,7 @@ type description struct {
 	Adam       artifact.AdamW       `json:"adam"`
 	Rate       float64              `json:"rate"`
 	Clip       float64              `json:"clip"`
-	Parameters []artifact.Parameter `json:"parameters"` // of params.f32; the others are tokens.i64 [B, L], u.f32 [B, L], time.f32 [B, 1]
+	Parameters []artifact.Parameter `json:"parameters"` // of params.f32; the others are tokens.i64 [B, L], lengths.i64 [B], time.f32 [B, 1] and noise
 }
 
 // write puts the setting into a new directory.
@@ -82,21 +110,50 @@ func (s *setting) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	d := description{Network: s.network, Rows: s.rows, Length: s.length, Mask: s.mask, Eps: eps, Adam: adam, Rate: rate, Clip: clip, Parameters: set.Manifest.Parameters}
+	d := description{Network: s.network, Order: s.order, Options: s.options, Suppressed: s.suppressed, Rows: s.rows, Length: s.length, Mask: s.mask, Eps: eps, Adam: adam,
+		Rate: rate, Clip: clip, Parameters: set.Manifest.Parameters}
 	random := rand.New(rand.NewPCG(1, 2))
-	tokens := make([]int64, s.rows*s.length)
-	for i := range tokens {
-		tokens[i] = random.Int64N(d.Mask)
+	tokens, lengths := make([]int64, s.rows*s.length), make([]int64, s.rows)
+	time := make([]float32, s.rows)
+	files := map[string]any{"tokens.i64": tokens, "lengths.i64": lengths, "time.f32": time, "params.f32": s.initial(set)}
+	noise := func(name string, width int) {
+		x := make([]float32, s.rows*width)
+		diffusion.NewNoise(1, name).Uniform(x, 0, 0, width)
+		files[name+".f32"] = x
 	}
-	u, time := make([]float32, len(tokens)), make([]float32, s.rows)
-	diffusion.NewNoise(1, "u").Uniform(u, 0, 0, s.length)
+	words := s.mask
+	if s.order != nil {
+		words = end
+	}
+	for i := range tokens {
+		tokens[i] = random.Int64N(words)
+	}
 	diffusion.NewNoise(1, "time").Time(time, 0, 0, s.rows, diffusion.SharedOffset, 0)
+	for b := range lengths {
+		lengths[b] = int64(s.length)
+		if s.order == nil {
+			continue
+		}
+		lengths[b] -= random.Int64N(int64(s.length / 2))
+		row := tokens[b*s.length : (b+1)*s.length]
+		row[lengths[b]-1] = end
+		for i := lengths[b]; i < int64(s.length); i++ {
+			row[i] = pad
+		}
+		time[b] = 0.01 + 0.98*time[b]
+	}
+	if s.order == nil {
+		noise("u", s.length)
+	} else {
+		noise("q_in_pair", 2*s.length)
+		noise("q_um_pair", 2*s.length)
+	}
 	text, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
 	errs := []error{os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "setting.json"), text, 0o644)}
-	for name, numbers := range map[string]any{"params.f32": s.initial(), "tokens.i64": tokens, "u.f32": u, "time.f32": time} {
+	for name, numbers := range files {
 		var raw bytes.Buffer
 		errs = append(errs, binary.Write(&raw, binary.LittleEndian, numbers), os.WriteFile(filepath.Join(dir, name), raw.Bytes(), 0o644))
 	}
@@ -104,11 +161,16 @@ func (s *setting) write(dir string) error {
 }
 
 // initial are the first values of all parameters [P].
-func (s *setting) initial() []float32 {
+func (s *setting) initial(set *artifact.Set) []float32 {
 	values := network.Initialise(s.network, 1)
+	if s.order != nil {
+		for name, v := range network.Initialise(*s.order, 2) {
+			values[loflexmdm.Order+"."+name] = v
+		}
+	}
 	var out []float32
-	for _, p := range network.Params(s.network) {
-		out = append(out, values[p.Name]...)
+	for _, p := range set.Manifest.Parameters {
+		out = append(out, values[strings.TrimPrefix(p.Name, spec.Denoiser+".")]...)
 	}
 	return out
 }
@@ -124,15 +186,22 @@ func (s *setting) take(special network.Special) {
 	slices.Sort(s.suppressed)
 }
 
-// compose makes the artifacts of MD4 with the linear schedule.
+// compose makes the artifacts of MD4 with the linear schedule, or of LoFlexMDM.
 func (s *setting) compose(o autodiff.Options) (*artifact.Set, error) {
-	net := full{artifact.Transformer(s.network)}
-	task := spec.Task{Options: []byte(s.options), V: s.network.VocabSize, MaskID: s.mask, PadID: -1, Suppressed: s.suppressed, Denoiser: net.Signature(), Opset: graph.DefaultOpset}
-	reply, err := md4.New().Build(context.Background(), task)
+	var net artifact.Network = full{artifact.Transformer(s.network)}
+	networks := map[string]artifact.Network{}
+	made, padding := md4.New(), int64(-1)
+	if s.order != nil {
+		net, networks[loflexmdm.Order] = artifact.Transformer(s.network), artifact.Transformer(*s.order)
+		made, padding = loflexmdm.New(), pad
+	}
+	networks[spec.Denoiser] = net
+	task := spec.Task{Options: []byte(s.options), V: s.network.VocabSize, MaskID: s.mask, PadID: padding, Suppressed: s.suppressed, Denoiser: net.Signature(), Opset: graph.DefaultOpset}
+	reply, err := made.Build(context.Background(), task)
 	if err != nil {
 		return nil, err
 	}
-	return artifact.Compose(artifact.Composition{Task: task, Reply: reply, Networks: map[string]artifact.Network{spec.Denoiser: net},
+	return artifact.Compose(artifact.Composition{Task: task, Reply: reply, Networks: networks,
 		Rows: s.rows, EvalRows: s.rows, Length: s.length, Adam: adam, Autodiff: o})
 }
 

@@ -95,7 +95,8 @@ func openStepper(ctx context.Context, device *onnx.Device, dir string, way autod
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, err
 	}
-	set, err := (&setting{network: d.Network, rows: d.Rows, length: d.Length, mask: d.Mask, suppressed: []int64{d.Mask}, options: byTime}).compose(way)
+	s := &setting{network: d.Network, order: d.Order, rows: d.Rows, length: d.Length, mask: d.Mask, suppressed: d.Suppressed, options: d.Options}
+	set, err := s.compose(way)
 	if err != nil {
 		return nil, err
 	}
@@ -115,26 +116,45 @@ func openStepper(ctx context.Context, device *onnx.Device, dir string, way autod
 	if err := errors.Join(read(dir, "params.f32", params), o.States[0].State.WriteFloats(params)); err != nil {
 		return nil, err
 	}
-	s := &stepper{}
-	if s.program, err = device.NewProgram(ctx, onnx.Model{Name: "step", Data: model.Encode()}, o); err != nil {
+	out := &stepper{}
+	if out.program, err = device.NewProgram(ctx, onnx.Model{Name: "step", Data: model.Encode()}, o); err != nil {
 		return nil, err
 	}
-	if s.feed, err = s.program.NewFeed(); err != nil {
+	if out.feed, err = out.program.NewFeed(); err != nil {
 		return nil, err
 	}
-	return s, errors.Join(s.fill(dir), s.find())
+	return out, errors.Join(out.fill(dir, s), out.find())
 }
 
 // fill writes batch and noise into the feed, once.
-func (s *stepper) fill(dir string) error {
+func (s *stepper) fill(dir string, of *setting) error {
 	tokens, err1 := s.feed.Int64("tokens")
 	free, err2 := s.feed.Bool("free")
-	u, err3 := s.feed.Float32("u")
-	t, err4 := s.feed.Float32("time")
-	for i := range free {
-		free[i] = true
+	lengths := make([]int64, of.rows)
+	errs := []error{err1, err2, read(dir, "tokens.i64", tokens), read(dir, "lengths.i64", lengths)}
+	noise := []string{"time", "u"}
+	var real []int64
+	if of.order != nil {
+		noise = []string{"time", "q_in_pair", "q_um_pair"}
+		mask, err := s.feed.Int64("attention_mask")
+		real, errs = mask, append(errs, err)
 	}
-	return errors.Join(err1, err2, err3, err4, read(dir, "tokens.i64", tokens), read(dir, "u.f32", u), read(dir, "time.f32", t))
+	for b, n := range lengths {
+		for i := range of.length {
+			at, last := b*of.length+i, 0
+			if real != nil {
+				if real[at], last = 0, 1; int64(i) < n {
+					real[at] = 1
+				}
+			}
+			free[at] = int64(i+last) < n // the end of a row that grows is fixed
+		}
+	}
+	for _, name := range noise {
+		x, err := s.feed.Float32(name)
+		errs = append(errs, err, read(dir, name+".f32", x))
+	}
+	return errors.Join(errs...)
 }
 
 // find looks up what changes from step to step.

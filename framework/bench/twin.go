@@ -77,7 +77,7 @@ func (b bench) trainText(ctx context.Context, o training.Options, dir, feeds str
 	if err != nil {
 		return 0, nil, err
 	}
-	p := training.Parts{Set: set, Train: text.Train, Valid: text.Valid, Initial: &training.State{Params: s.initial()},
+	p := training.Parts{Set: set, Train: text.Train, Valid: text.Valid, Initial: &training.State{Params: s.initial(set)},
 		Names: training.Names{Config: "twin", Artifacts: digests}, Metrics: filepath.Join(dir, "metrics.jsonl")}
 	p.Initial.M, p.Initial.V = make([]float32, len(p.Initial.Params)), make([]float32, len(p.Initial.Params))
 	about := map[string]any{"trainer": "md4", "options": struct{}{}, "network": s.network, "mask": s.mask, "suppressed": s.suppressed}
