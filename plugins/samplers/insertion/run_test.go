@@ -1,10 +1,10 @@
 package insertion_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"testing"
 
 	core "github.com/mdmhost/mdmhost/framework/insertion"
 	"github.com/mdmhost/mdmhost/framework/insertion/exact"
@@ -13,19 +13,19 @@ import (
 	"github.com/mdmhost/mdmhost/plugins/sdk"
 )
 
-// model serves the exact posterior of a law.
+// model serves heads that are a function of a row and the clock.
 type model struct {
-	law       exact.Law
-	posterior *exact.Posterior
-	head      sampling.Head
-	batch     sampling.Batch
-	stats     sampling.Statistics
-	row       []int32
-	logits    []float32
+	v      int // logits of a position: tokens, padding, mask
+	heads  func(row []int32, u float64) exact.Heads
+	head   sampling.Head
+	batch  sampling.Batch
+	stats  sampling.Statistics
+	row    []int32
+	logits []float32
 }
 
 func (m *model) Capabilities() sampling.Capabilities {
-	return sampling.Capabilities{Padding: true, V: m.law.V + 2, Runtime: "go", Provider: "cpu",
+	return sampling.Capabilities{Padding: true, V: m.v, Runtime: "go", Provider: "cpu",
 		Serves: sampling.Needs{Proposal: true, P1: true, P2: true, Entropy: sampling.OnModel, TopK: 1, InsertionRate: true, UnmaskRate: true, FrozenGap: true}}
 }
 
@@ -35,20 +35,20 @@ func (m *model) Batch(b, l int) (*sampling.Batch, error) {
 	if m.batch.B != b || m.batch.L != l {
 		m.batch = sampling.Batch{B: b, L: l, Tokens: make([]int64, b*l), Attention: make([]int64, b*l), Active: make([]uint8, b*l),
 			Params: make([]sampling.Params, b), Slots: make([]int32, b), Fresh: make([]uint8, b), Uniform: make([]float64, b*l), Time: make([]float32, b)}
-		m.logits = make([]float32, b*l*(m.law.V+2))
+		m.logits = make([]float32, b*l*m.v)
 		m.stats.InsertionRate, m.stats.UnmaskRate = make([]float32, b*(l+1)), make([]float32, b*l)
 	}
 	return &m.batch, nil
 }
 
 func (m *model) Run(context.Context) (*sampling.Statistics, error) {
-	b, l, v := m.batch.B, m.batch.L, m.law.V+2
+	b, l, v := m.batch.B, m.batch.L, m.v
 	for i := range b {
 		m.row = m.row[:0]
 		for j := 0; j < l && m.batch.Attention[i*l+j] == 1; j++ {
 			m.row = append(m.row, int32(m.batch.Tokens[i*l+j]))
 		}
-		h := m.posterior.Heads(m.row, core.Clock(float64(m.batch.Time[i]), 1))
+		h := m.heads(m.row, core.Clock(float64(m.batch.Time[i]), 1))
 		for g, rate := range h.InsertionRate {
 			m.stats.InsertionRate[i*(l+1)+g] = float32(rate)
 		}
@@ -69,13 +69,16 @@ func (m *model) Close() error { return nil }
 
 // setting is a way of sampling a law.
 type setting struct {
-	law     exact.Law
-	options string
-	steps   int
-	cap     int
-	start   []int32
-	frozen  []bool
-	metrics func(map[string]float64)
+	law         exact.Law
+	heads       func(row []int32, u float64) exact.Heads // nil: the exact posterior
+	options     string
+	steps, cap  int
+	gap         string // "": n+1
+	temperature float32
+	start       []int32
+	frozen      []bool
+	batch       int // 0: 256
+	metrics     func(map[string]float64)
 }
 
 // Stepped implements [sampling.Observer].
@@ -83,16 +86,30 @@ func (s setting) Stepped(f sampling.Frame) { s.metrics(f.Metrics) }
 func (s setting) Admitted(sampling.Frame)  {}
 func (s setting) Finished(sampling.Result) {}
 func (s setting) String() string           { return fmt.Sprintf("%s in %d steps", s.options, s.steps) }
+
 func (s setting) growth() *sampling.Growth {
-	return &sampling.Growth{Gap: sampling.GapTail, Cap: s.cap, A: 1}
+	return &sampling.Growth{Gap: cmp.Or(s.gap, sampling.GapTail), Cap: s.cap, A: 1}
 }
 
-// sample draws rows through the host's loop with the law's exact posterior.
-func (s setting) sample(t testing.TB, rows int, seed uint64) []sampling.Result {
+// tb is what testing.T and rapid.T share.
+type tb interface {
+	Helper()
+	Context() context.Context
+	Fatal(args ...any)
+}
+
+// sample draws rows through the host's loop.
+func (s setting) sample(t tb, rows int, seed uint64) []sampling.Result {
 	t.Helper()
-	m := &model{law: s.law, posterior: exact.New(s.law)}
+	m := &model{v: s.law.V + 2, heads: s.heads}
+	if m.heads == nil {
+		m.heads = exact.New(s.law).Heads
+	}
+	if s.temperature == 0 {
+		s.temperature = 1
+	}
 	sampler := insertion.New()
-	needs, err := sampler.Start(t.Context(), sampling.Run{Options: []byte(s.options), Temperature: 1, Capabilities: m.Capabilities(), Insertion: s.growth()})
+	needs, err := sampler.Start(t.Context(), sampling.Run{Options: []byte(s.options), Temperature: float64(s.temperature), Capabilities: m.Capabilities(), Insertion: s.growth()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,11 +119,11 @@ func (s setting) sample(t testing.TB, rows int, seed uint64) []sampling.Result {
 	}
 	out, next := make([]sampling.Result, rows), 0
 	config := sampling.LoopConfig{Denoiser: m, SamplerName: "insertion", SamplerNeeds: needs, Seed: seed, MaskID: s.law.Mask(), PadID: s.law.Pad(), V: s.law.V + 2,
-		Suppress: suppress, Rows: 256, Growth: s.growth(), FromZero: true,
+		Suppress: suppress, Rows: cmp.Or(s.batch, 256), Growth: s.growth(), FromZero: true,
 		Planner: sdk.NewPlanner("idle", func(struct{}) sdk.PlanRow { panic("the planner is not asked") }),
 		Next: func() (sampling.Request, bool) {
 			next++
-			return sampling.Request{Index: int64(next - 1), Tokens: s.start, FrozenGap: s.frozen, Steps: s.steps, Params: sampling.Params{Temperature: 1, TopP: 1}}, next <= rows
+			return sampling.Request{Index: int64(next - 1), Tokens: s.start, FrozenGap: s.frozen, Steps: s.steps, Params: sampling.Params{Temperature: s.temperature, TopP: 1}}, next <= rows
 		},
 		Sink: func(r sampling.Result) error { out[r.Index] = r; return r.Err }}
 	if s.metrics != nil {
