@@ -60,6 +60,7 @@ own framework/sampling/testdata/golden.py "$shared"
 golden framework/diffusion/testdata/golden.json.gz "$MDM_REFERENCE"
 script=exact.py golden framework/evaluate/testdata/exact.json.gz "$MDM_REFERENCE"
 script=testdata/operators.py golden framework/graph/operators.txt
+own plugins/trainers/genmd4/testdata/golden.py "$MDM_REFERENCE"
 own plugins/trainers/md4/testdata/golden.py "$MDM_REFERENCE"
 own plugins/trainers/papl/testdata/golden.py "$MDM_REFERENCE"
 
