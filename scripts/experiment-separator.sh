@@ -20,9 +20,10 @@ mkdir -p "$out/runs"
 
 # train RUN MODEL SEED
 train() {
-    [[ -d $1/model ]] || # shellcheck disable=SC2086 # words
-        nice -n 5 "$mdmhost" train --run "$1" --config train-separator --trainer "$2" --train "$out/words/train.jsonl" --valid "$out/words/valid.jsonl" --seed "$3" \
-            --steps "$steps" --set train.eval_every=$(((steps + 7) / 8)) --set train.eval_rows=2048 --set runtime.threads=1 ${FLAGS:-} >"$1.log" 2>&1
+    [[ ! -d $1/model ]] || return 0
+    # shellcheck disable=SC2086 # words
+    nice -n 5 "$mdmhost" train --run "$1" --config train-separator --trainer "$2" --train "$out/words/train.jsonl" --valid "$out/words/valid.jsonl" --seed "$3" \
+        --steps "$steps" --set train.eval_every=$(((steps + 7) / 8)) --set train.eval_rows=2048 --set runtime.threads=1 ${FLAGS:-} >"$1.log" 2>&1
 }
 
 all=()

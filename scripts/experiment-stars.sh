@@ -41,9 +41,10 @@ train() {
         loflexmdm) own=(--config train-stars --set order.num_hidden_layers=2) ;;
         *) own=(--config train-stars --trainer "$2") ;;
     esac
-    [[ -d $1/model ]] || # shellcheck disable=SC2086 # words
-        nice -n 5 "$mdmhost" train --run "$1" "${own[@]}" --train "$of/train.jsonl" --valid "$of/valid.jsonl" --set data.length="$length" --seed "$3" --steps "$4" \
-            --set train.checkpoint_every="$5" --set train.keep=3 --set train.eval_every="$5" --set runtime.threads=1 ${FLAGS:-} >"$1.log" 2>&1
+    [[ ! -d $1/model ]] || return 0
+    # shellcheck disable=SC2086 # words
+    nice -n 5 "$mdmhost" train --run "$1" "${own[@]}" --train "$of/train.jsonl" --valid "$of/valid.jsonl" --set data.length="$length" --seed "$3" --steps "$4" \
+        --set train.checkpoint_every="$5" --set train.keep=3 --set train.eval_every="$5" --set runtime.threads=1 ${FLAGS:-} >"$1.log" 2>&1
 }
 
 # cost RUN FROM TO: milliseconds of processor time a step.
