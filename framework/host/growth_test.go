@@ -19,39 +19,42 @@ import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
-// growingModel writes an insertion model of the letters a, b and c, whose rows end in $: letters are drawn evenly, text grows mostly
-// before what stands last, and twelve positions are the most.
-func growingModel(t *testing.T, nan bool) string {
+// growingModel writes an insertion model of the letters a, b and c: letters are drawn evenly, text grows mostly at its end, and twelve
+// positions are the most. With gap eos rows end in $. tail is the rate of the gap at the text's end.
+func growingModel(t *testing.T, gap string, tail float32) string {
 	t.Helper()
 	b, l := graph.Named("batch"), graph.Named("length")
 	value := func(name string, typ graph.Type, dims ...graph.Dim) *graph.ValueInfo {
 		return &graph.ValueInfo{Name: name, Type: typ, Shape: dims, HasRank: true}
 	}
-	rates := []float32{.1, .1, .1, .1, 0, .5} // by the token behind the gap: a b c _ [PAD] $
-	if nan {
-		rates[5] = float32(math.NaN())
-	}
+	rates := []float32{.1, .1, .1, .1, tail, tail} // by the token behind the gap: a b c _ [PAD] $
 	m := graph.Model{IRVersion: 8, Opsets: []graph.Opset{{Version: 17}}, Graph: &graph.Graph{Name: "growing",
 		Nodes: []*graph.Node{{Op: "Gather", Inputs: []string{"table", "input_ids"}, Outputs: []string{"logits"}},
 			{Op: "Gather", Inputs: []string{"rates", "input_ids"}, Outputs: []string{"gaps"}},
 			{Op: "Cast", Inputs: []string{"attention_mask"}, Outputs: []string{"shown"}, Attributes: []*graph.Attribute{graph.Int("to", int64(graph.Float32))}},
-			{Op: "ReduceMin", Inputs: []string{"shown"}, Outputs: []string{"tail"}, Attributes: []*graph.Attribute{graph.Ints("axes", 1)}},
+			{Op: "Sub", Inputs: []string{"shown", "shown"}, Outputs: []string{"zeros"}},
+			{Op: "ReduceMin", Inputs: []string{"zeros"}, Outputs: []string{"zero"}, Attributes: []*graph.Attribute{graph.Ints("axes", 1)}},
+			{Op: "Add", Inputs: []string{"zero", "rate"}, Outputs: []string{"tail"}},
 			{Op: "Concat", Inputs: []string{"gaps", "tail"}, Outputs: []string{"insertion_rate"}, Attributes: []*graph.Attribute{graph.Int("axis", 1)}}},
-		Initializers: []*graph.Tensor{graph.OfFloats("table", []int64{6, 6}, make([]float32, 36)), graph.OfFloats("rates", []int64{6}, rates)},
+		Initializers: []*graph.Tensor{graph.OfFloats("table", []int64{6, 6}, make([]float32, 36)), graph.OfFloats("rates", []int64{6}, rates), graph.OfFloats("rate", nil, []float32{tail})},
 		Inputs:       []*graph.ValueInfo{value("input_ids", graph.Int64, b, l), value("attention_mask", graph.Int64, b, l)},
 		Outputs:      []*graph.ValueInfo{value("logits", graph.Float32, b, l, graph.Known(6)), value("insertion_rate", graph.Float32, b, graph.Named("gaps"))},
 	}}
 	special := func(id, content string) string {
 		return `{"id": ` + id + `, "content": "` + content + `", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}`
 	}
+	end := "null"
+	if gap == sampling.GapEOS {
+		end = `{"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "$", "type_id": 0}}], "pair": [],
+			"special_tokens": {"$": {"id": "$", "ids": [5], "tokens": ["$"]}}}`
+	}
 	dir := filepath.Join(t.TempDir(), "growing")
 	for name, content := range map[string]string{
 		"config.json": `{"model_type": "toy", "vocab_size": 6, "mask_token_id": 3, "pad_token_id": 4, "eos_token_id": 5}`,
-		"mdm.json":    `{"family": "insertion", "gap": "eos", "schedule": {"kind": "kumaraswamy", "a": 2}, "length": {"cap": 12}}`,
+		"mdm.json":    `{"family": "insertion", "gap": "` + gap + `", "schedule": {"kind": "kumaraswamy", "a": 2}, "length": {"cap": 12}}`,
 		"tokenizer.json": `{"version": "1.0", "added_tokens": [` + special("3", "_") + `,` + special("4", "[PAD]") + `,` + special("5", "$") + `],
 			"normalizer": null, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Isolated", "invert": false},
-			"post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "$", "type_id": 0}}], "pair": [],
-			"special_tokens": {"$": {"id": "$", "ids": [5], "tokens": ["$"]}}}, "decoder": {"type": "Fuse"},
+			"post_processor": ` + end + `, "decoder": {"type": "Fuse"},
 			"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1, "c": 2, "_": 3, "[PAD]": 4, "$": 5}, "unk_token": "a"}}`,
 		"onnx/model.onnx": string(m.Encode()),
 	} {
@@ -93,7 +96,7 @@ func answers(t *testing.T, h *host.Host, asked ...results.Question) (rows []samp
 // An insertion model is sampled by the sampler of its family without a word about it: rows grow where they may, by at most --length,
 // in plugins of their own or not, and no planner is asked.
 func TestInsertionModel(t *testing.T) {
-	dir := growingModel(t, false)
+	dir := growingModel(t, sampling.GapEOS, .5)
 	asked := []results.Question{{Kind: results.Prompt, Text: ""}, {Kind: results.Prompt, Text: "ab"}, {Kind: results.Infill, Text: "a__c"}, {Kind: results.Infill, Text: "_b_"},
 		{Kind: results.Tokens, Tokens: []int32{2, 3, 2, 5}}}
 	h := open(t, false, "model="+dir, "seed=5", "num=40", "batch=16", "planner=random")
@@ -154,7 +157,7 @@ func TestInsertionModel(t *testing.T) {
 
 // A model that says nothing sound of a gap fails its rows, by name; settings and samplers of fixed lengths are refused.
 func TestInsertionModelRefusals(t *testing.T) {
-	dir := growingModel(t, true)
+	dir := growingModel(t, sampling.GapEOS, float32(math.NaN()))
 	rows, _, _ := answers(t, open(t, true, "model="+dir, "seed=5"), results.Question{Kind: results.Prompt, Text: "ab"})
 	if err := rows[0].Err; rows[0].Finish != sampling.FinishError || err == nil || !strings.Contains(err.Error(), "row 0, step 0, gap 2: the insertion rate is NaN") {
 		t.Errorf("finish %s, error %v", rows[0].Finish, err)
@@ -178,11 +181,32 @@ func TestInsertionModelRefusals(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", setting, err, want)
 		}
 	}
-	h := open(t, true, "model="+growingModel(t, false))
+	h := open(t, true, "model="+growingModel(t, sampling.GapEOS, .5))
 	for text, want := range map[string]string{"abcabcabcabca": "prompt: has 14 positions with special tokens, expected at most 12", "abcabcabcab": "leaves none of the model's 12"} {
 		if _, _, err := results.Requests(h.Model(), h.Config(), []results.Question{{Kind: results.Prompt, Text: text}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
+	}
+}
+
+// Where no token ends a row it may begin with none, and the gap behind it grows.
+func TestInsertionModelWithoutEnd(t *testing.T) {
+	asked := []results.Question{{Kind: results.Prompt}, {Kind: results.Prompt, Text: "ab"}, {Kind: results.Tokens, Tokens: []int32{}}, {Kind: results.Infill, Text: "_b"}}
+	rows, texts, _ := answers(t, open(t, false, "model="+growingModel(t, sampling.GapTail, .5), "seed=6", "num=30", "batch=8"), asked...)
+	grown := 0
+	for i, r := range rows {
+		starts, ends := []string{"", "ab", "", ""}[i/30], []string{"", "", "", "b"}[i/30]
+		if !strings.HasPrefix(texts[i], starts) || !strings.HasSuffix(texts[i], ends) || len(r.Tokens) != len(texts[i]) || r.Err != nil || i/30 == 2 && len(r.Tokens) != 0 {
+			t.Errorf("row %d: %q, tokens %v, error %v", i, texts[i], r.Tokens, r.Err)
+		}
+		grown += r.Opened
+	}
+	if grown < 200 {
+		t.Errorf("%d positions grew in 90 rows", grown)
+	}
+	rows, _, _ = answers(t, open(t, true, "model="+growingModel(t, sampling.GapTail, float32(math.NaN()))), results.Question{Kind: results.Prompt})
+	if err := rows[0].Err; err == nil || !strings.Contains(err.Error(), "gap 0: the insertion rate is NaN") || !strings.Contains(err.Error(), "a row without tokens") {
+		t.Errorf("error %v of an empty row", err)
 	}
 }
 

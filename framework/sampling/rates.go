@@ -24,8 +24,11 @@ func (l *Loop) rates() {
 		}
 		fail := func(what string, rate float32) {
 			c.finish = FinishError
-			c.err = fmt.Errorf("row %d, step %d, %s is %v, expected a finite number from 0; check the model: its ONNX file yields it for these tokens, and its head should clip what it takes the exponential of",
-				c.request.Index, c.step, what, rate)
+			hint := "its ONNX file yields it for these tokens, and its head should clip what it takes the exponential of"
+			if len(c.tokens) == 0 {
+				hint = "it must bear a row without tokens, all padding with attention_mask 0, or be given text to begin with"
+			}
+			c.err = fmt.Errorf("row %d, step %d, %s is %v, expected a finite number from 0; check the model: %s", c.request.Index, c.step, what, rate, hint)
 		}
 		if st.InsertionRate != nil {
 			rates := st.InsertionRate[i*(st.L+1):][:len(c.tokens)+1]
