@@ -167,6 +167,36 @@ func TestInsertionRefusals(t *testing.T) {
 	wantError(t, err, "data.layout: is packed, and rows of an insertion model are records")
 }
 
+// TestInsertionScores: texts have path bounds, the empty one, too, and rows that no training row looks like are refused.
+func TestInsertionScores(t *testing.T) {
+	made := filepath.Join(t.TempDir(), "made")
+	_, err := run(t, context.Background(), inserting(t, made, "trainer.name=loflexmdm")...)
+	must(t, err)
+	dir := "model=" + filepath.Join(made, train.ModelDir)
+	got, err := scores(t, train.ScoreOptions{Draws: 8}, `{"text": "ab|a"}
+{"text": ""}
+{"prompt": "ab", "text": "|a"}
+{"tokens": [0, 1, 2, 0, 5]}`, dir)
+	must(t, err)
+	for i, free := range []int{4, 0, 2, 4} {
+		s := got[i]
+		if s.Kind != "path_bound" || s.Tokens != free || !(s.Nats.Value > 0) || math.IsNaN(s.BitsPerToken.Value) != (free == 0) {
+			t.Errorf("%+v", s)
+		}
+	}
+	if got[0].Text != got[3].Text || got[0].Nats != got[3].Nats {
+		t.Errorf("%+v as a text, %+v as tokens", got[0], got[3])
+	}
+	for line, want := range map[string]string{
+		`{"tokens": [0, 1, 2, 0]}`:              "does not end with [EOS] ([5]), which ends every row of this model; add it",
+		`{"tokens": [0, 5, 2, 5]}`:              "position 1: has the token [EOS] (id 5), which the model never writes",
+		`{"infill": "a[MASK]", "answer": "a|"}`: "infill: its blanks are places where text may grow",
+	} {
+		_, err := scores(t, train.ScoreOptions{Draws: 1}, line, dir)
+		wantError(t, err, want)
+	}
+}
+
 // TestStrangeInsertionModels: models whose gaps or parameters are not as this program makes them are refused in so many words.
 func TestStrangeInsertionModels(t *testing.T) {
 	made := filepath.Join(t.TempDir(), "made")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/evaluate"
@@ -190,7 +191,9 @@ func (k *scoring) put(i int, s Score) error {
 	row, nats := k.rows[i], s.Nats
 	s.Index, s.Text, s.Tokens, s.Seed = i, k.model.Tokenizer.Decode(row.tokens, true), len(targets(row.fixed)), k.seed
 	s.Characters = characters(k.model, row.tokens, row.fixed)
-	s.BitsPerToken = nats.Bits().Times(1 / float64(s.Tokens))
+	if s.BitsPerToken = nats.Bits().Times(1 / float64(s.Tokens)); s.Tokens == 0 { // an empty row of an insertion model
+		s.BitsPerToken = evaluate.Measure{Value: math.NaN(), Error: math.NaN()}
+	}
 	if s.Characters > 0 {
 		m := nats.Bits().Times(1 / float64(s.Characters))
 		s.BitsPerCharacter = &m

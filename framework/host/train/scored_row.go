@@ -14,6 +14,8 @@ func (g *gauge) row(t *Text) (line, error) {
 	switch {
 	case t.Tokens != nil:
 		row = g.marked(slices.Clone(t.Tokens))
+	case t.Infill != nil && g.model.Insertion():
+		return line{}, errors.New("infill: its blanks are places where text may grow, and nobody says which tokens of the answer grew; give prompt and text")
 	case t.Infill != nil:
 		row, err = g.answered(*t.Infill, *t.Answer)
 	default:
@@ -34,10 +36,26 @@ func (g *gauge) row(t *Text) (line, error) {
 			return line{}, fmt.Errorf("position %d: has the token %s (id %d), which the model never writes; take it out", at, g.model.Tokenizer.Token(id), id)
 		}
 	}
+	if g.model.Insertion() { // a row of which nothing is free may still grow
+		return row, g.ends(row)
+	}
 	if len(free) == 0 {
 		return line{}, errors.New("nothing is free in it, so that there is nothing to score; give text")
 	}
 	return row, nil
+}
+
+// ends refuses rows of an insertion model that do not end with the token behind which no gap is.
+func (g *gauge) ends(row line) error {
+	_, suffix := g.model.Tokenizer.Template()
+	if n := len(row.tokens) - len(suffix); n < 0 || !slices.Equal(row.tokens[n:], suffix) || slices.Contains(row.fixed[n:], false) {
+		var texts []string
+		for _, id := range suffix {
+			texts = append(texts, g.model.Tokenizer.Token(id))
+		}
+		return fmt.Errorf("does not end with %s (%v), which ends every row of this model; add it", strings.Join(texts, " "), suffix)
+	}
+	return nil
 }
 
 // written is a text, maybe after a prompt.
