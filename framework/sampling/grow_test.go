@@ -346,6 +346,24 @@ func TestGrowthAgainstTheContract(t *testing.T) {
 	}
 }
 
+// An alphabet of one token leaves nothing to draw but lengths.
+func TestOneTokenAlphabetGrows(t *testing.T) {
+	g := growth{denoiser: growDenoiser{goDenoiser: goDenoiser{v: 2, logits: hashLogits(2)}, gaps: constant(.3, 1)}, gap: sampling.GapEOS, cap: 30}
+	for i := range int64(20) {
+		g.requests = append(g.requests, hot(i, 0))
+	}
+	out, _, err := g.do(t)
+	lengths := map[int]bool{}
+	for _, r := range out {
+		if lengths[len(r.Tokens)] = true; slices.Contains(r.Tokens, 1) || r.Err != nil {
+			t.Errorf("row %d: %v, error %v", r.Index, r.Tokens, r.Err)
+		}
+	}
+	if err != nil || len(lengths) < 3 {
+		t.Errorf("%v, lengths %v", err, lengths)
+	}
+}
+
 // A model that counts time from 0 reads how much of the row is there; passes have few lengths, none above the cap.
 func TestWhatTheModelOfAGrowingRowReads(t *testing.T) {
 	var times []float32

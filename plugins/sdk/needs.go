@@ -65,10 +65,11 @@ func VocabDot(c ...[]float32) Statistic {
 	return func(n *sampling.Needs) { n.VocabDot = append(n.VocabDot, c...) }
 }
 
-// InsertionRate is the multiplier of each gap; insertion models only.
+// InsertionRate is the multiplier of each gap, 0 where the gap is frozen; insertion models only. Together with [Uniform] it brings
+// Row.GapUniform, fresh noise in (0, 1) per gap.
 func InsertionRate(n *sampling.Needs) { n.InsertionRate = true }
 
-// UnmaskRate is the learned unmasking rate; insertion models only.
+// UnmaskRate is the learned unmasking rate, 1 where the model learned none, 0 where nothing is masked; insertion models only.
 func UnmaskRate(n *sampling.Needs) { n.UnmaskRate = true }
 
 // FrozenGap marks the gaps that may not grow; insertion models only.
