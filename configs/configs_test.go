@@ -48,11 +48,14 @@ func TestEveryPresetLoads(t *testing.T) {
 		}
 		if strings.HasPrefix(name, "train-") {
 			trains(t, name, c)
-		} else if section := config.Lookup("runtime.provider"); c.Planner.Name != name && !strings.HasPrefix(name, c.Planner.Name+"-") && !slices.Contains(section.Enum, name) && !decodings[name] {
-			t.Errorf("preset %s: expected a planner or provider of that name, found planner %s", name, c.Planner.Name)
+		} else if section := config.Lookup("runtime.provider"); !of(c.Planner.Name, name) && !of(c.Sampler.Name, name) && !slices.Contains(section.Enum, name) && !decodings[name] {
+			t.Errorf("preset %s: expected a planner, sampler or provider of that name, found planner %s, sampler %s", name, c.Planner.Name, c.Sampler.Name)
 		}
 	}
 }
+
+// of tells whether a preset is named after a plugin, or is one of its several.
+func of(plugin, preset string) bool { return preset == plugin || strings.HasPrefix(preset, plugin+"-") }
 
 // trains holds a preset of training against its trainer, its data and its network, as far as they need no files.
 func trains(t *testing.T, name string, c *config.Config) {

@@ -85,8 +85,25 @@ func (e *events) decide(r *sampling.Row, free *gaps, s span, out *sampling.Decis
 		out.Open = e.choose(r, len(out.Open), out.Open[:0])
 	}
 	inserted, overshoot := e.insert(r, free, receiving, out)
-	out.Metrics = map[string]float64{"opened": float64(len(out.Open)), "inserted": float64(inserted), "refused": float64(out.Refused), "max_overshoot": overshoot}
+	out.Metrics = metrics(len(out.Open), inserted, out.Refused, overshoot)
 	return len(e.masks) - len(out.Open)
+}
+
+// metrics are what a step did, without what is 0: most steps of a row change nothing.
+func metrics(opened, inserted, refused int, overshoot float64) map[string]float64 {
+	var m map[string]float64
+	for _, x := range [...]struct {
+		name  string
+		value float64
+	}{{"opened", float64(opened)}, {"inserted", float64(inserted)}, {"refused", float64(refused)}, {"max_overshoot", overshoot}} {
+		if x.value != 0 && m == nil {
+			m = map[string]float64{}
+		}
+		if x.value != 0 {
+			m[x.name] = x.value
+		}
+	}
+	return m
 }
 
 // times is a rate times a length of time, where a rate of 0 means never, however long.

@@ -197,7 +197,7 @@ func TestPromptFollowsTheConditionalLaw(t *testing.T) {
 	given.BIn = [][]float64{{1e9}, {1e9, 1}, {1e9, 1}, {1e9, 1, 1}}
 	given.BUm = given.BIn
 	s := setting{law: given, options: `{}`, steps: 128, cap: 4, start: []int32{0}, frozen: []bool{true, false}}
-	tv, _, chance := law.Distance(tokens(s.sample(t, 4000, 8)))
+	tv, _, chance := law.Distance(tokens(s.sample(t, 2000, 8)))
 	if tv > chance+0.03 || math.IsNaN(tv) {
 		t.Errorf("total variation %.3f from the conditional law, expected at most %.3f", tv, chance+0.03)
 	}

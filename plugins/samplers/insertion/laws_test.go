@@ -11,7 +11,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/insertion/exact"
 )
 
-var lawRows = flag.Int("law.rows", 2000, "rows that TestTable samples for each figure: `just bench-insertion-laws` takes more")
+var lawRows = flag.Int("law.rows", 800, "rows that TestTable samples for each figure: `just bench-insertion-laws` takes more")
 
 // Total variation between the sampled law and the truth, and between their lengths, by steps; the model is the exact posterior of twelve
 // strings. More steps are never worse by more than chance, of which 10^-8 is left, and none of the greedy choices is where all speeds
@@ -25,7 +25,7 @@ func TestTable(t *testing.T) {
 	insertions.BUm = nil
 	steps, rows := []int{8, 32, 128, 512}, *lawRows
 	if rows < 10000 {
-		steps = steps[:3]
+		steps = steps[:2]
 	}
 	var table strings.Builder
 	line := func(name string, values func(n int) string) {
@@ -103,7 +103,7 @@ func TestLawsOfReference(t *testing.T) {
 			s.law = unequal
 		}
 		ours := map[string]int{}
-		const rows = 3000
+		const rows = 1500
 		for _, r := range s.sample(t, rows, uint64(900+seed)) {
 			text := ""
 			for _, token := range r.Tokens {
