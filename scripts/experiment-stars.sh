@@ -6,7 +6,7 @@
 #
 # Of the environment: MDMHOST (the binary), PYTHON (3, no packages), CPU_SECONDS (420, of one run on one thread), SEEDS ("1 2 3"),
 # JOBS (2 runs at a time), PARTS ("0.25 0.5", shares of the budget for which the first seed is trained anew, so that its exact match
-# can be drawn against time; the learning rate is constant), ROWS (500 graphs of the test), STEPS (128, of sampling by insertion),
+# can be drawn against time; the learning rate is constant), ROWS (300 graphs of the test), STEPS ("128,512", of sampling by insertion),
 # MODELS ("masked flexmdm loflexmdm"), FLAGS (more flags of `mdmhost train`).
 set -euo pipefail
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
@@ -16,7 +16,7 @@ if (($# < 1)); then
     exit 2
 fi
 out=$1 size=${2:-small}
-seconds=${CPU_SECONDS:-420} rows=${ROWS:-500} models=${MODELS:-masked flexmdm loflexmdm}
+seconds=${CPU_SECONDS:-420} rows=${ROWS:-300} models=${MODELS:-masked flexmdm loflexmdm}
 read -ra seeds <<<"${SEEDS:-1 2 3}"
 mkdir -p "$out/runs"
 
@@ -84,7 +84,7 @@ wait
 
 for run in "${all[@]}"; do
     read -r dir model seed _ <<<"$run"
-    points=(--planner "confidence steps=${STEPS:-128}" --planner "confidence steps=${STEPS:-128} sampler.confidence=top_prob")
+    points=(--planner "confidence steps=${STEPS:-128,512}" --planner "confidence steps=${STEPS:-128,512} sampler.confidence=top_prob")
     [[ $model != masked ]] || points=(--planner confidence)
     nice -n 5 "$mdmhost" bench sampler --model "$dir/model" --data "$(files "$model")/test.jsonl" "${shape[@]}" --rows "$rows" --seed "$seed" --set runtime.threads=1 \
         "${points[@]}" --evaluator "$mdmhost data judge stars" --out "$dir/quality" >"$dir/quality.txt" 2>>"$dir.log"
