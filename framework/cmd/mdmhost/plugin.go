@@ -138,9 +138,28 @@ func newPluginInfo() *cobra.Command {
 		if *asJSON {
 			return printJSON(c, p)
 		}
-		return p.print(c)
+		if err := p.print(c); err != nil || *kind != "" {
+			return err
+		}
+		return printNamesakes(c, p)
 	}
 	return c
+}
+
+// printNamesakes points to the first-party plugins of other kinds that have the name of p.
+func printNamesakes(c *cobra.Command, p plugin) error {
+	all, err := firstParty(c.Context())
+	if err != nil {
+		return err
+	}
+	for _, other := range all {
+		if other.Name == p.Name && other.Kind != p.Kind {
+			if _, err := fmt.Fprintf(c.OutOrStdout(), "There is a %s of this name, too: --kind %s\n", other.Kind, other.Kind); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // schema is the part of an options schema that people read.
