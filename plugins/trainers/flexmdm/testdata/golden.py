@@ -29,7 +29,7 @@ def both(name, alphabet=4, pads=True, rates=False, suppressed=(0, 1), t=None, **
         parts = lambda: terms(z, batch.x1, gives, times, a, one, suppressed)
         rows = lambda: objective(parts(), norm, batch.L)
         loss = lambda: rows().mean() if norm == "code" else rows().sum() / max(n.sum(), 1)
-        want = metrics(parts()) | called(z, times.t)
+        want = metrics(parts(), batch) | called(z, times.t)
         if graph == "eval":
             want |= {"bound": parts()["total"], "count": n}
         else:

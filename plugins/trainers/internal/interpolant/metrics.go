@@ -8,10 +8,11 @@ type Metric struct {
 	Sum, Count graph.Value
 }
 
-// Metrics are the bound's parts in nats a row, and how often the likeliest token of a mask is the true one.
+// Metrics are the bound's parts in nats a row, and how often the likeliest token of a mask is the true one. Rows of padding alone, with
+// which the host fills a batch up, are none.
 func (t Terms) Metrics(r Rows) []Metric {
 	g := r.g
-	rows := g.Add(g.Zeros(r.in.FreeCount()), g.Float(1))
+	rows := g.Cast(g.ReduceMax(r.in.AttentionMask(), false, 1), graph.Float32)
 	return []Metric{
 		{"um_ce", r.Mean(t.CE), rows},
 		{"um_kl", r.Mean(t.KL), rows},

@@ -110,7 +110,7 @@ def both(name, alphabet=4, pads=True, rates=False, suppressed=(0, 1), t=None, **
 
     assert np.allclose(0.5 * (advantage * (p1 - p2) + l1 + l2), ref.rloo_surrogate(l1, l2, p1, p2))
     ones = np.ones(batch.B)
-    want = {"loss": loss(), "metric.nll.sum": parts()["total"].reshape(-1, 2).mean(1), "metric.nll.count": n, **metrics(parts(), 2), **called(z, time),
+    want = {"loss": loss(), "metric.nll.sum": parts()["total"].reshape(-1, 2).mean(1), "metric.nll.count": n, **metrics(parts(), batch, 2), **called(z, time),
             **about(b_in, b_um, free, o), "metric.log_ratio.sum": np.abs(p1 - p2), "metric.log_ratio.count": ones,
             "metric.advantage.sum": np.abs(advantage), "metric.advantage.count": ones}
     if regularised(o):
@@ -126,7 +126,7 @@ def both(name, alphabet=4, pads=True, rates=False, suppressed=(0, 1), t=None, **
     q_in, q_um, z = sample(rng, batch.x1, batch.fixed, times.t, a, b_in, b_um)
     gives = heads(rng, batch.B, batch.L, batch.V, rates) | {"order": order}
     p = terms(z, batch.x1, gives, times, a, b_um, suppressed)
-    want = {"bound": p["total"], "count": n, **metrics(p), **called(z, times.t), **about(b_in, b_um, free, o)}
+    want = {"bound": p["total"], "count": n, **metrics(p, batch), **called(z, times.t), **about(b_in, b_um, free, o)}
     cases.append(case(name + ", eval", "eval", o, batch, suppressed, batch.feeds() | {"q_in": q_in, "q_um": q_um}, gives, want))
 
 

@@ -37,17 +37,17 @@ class Times:
 
 
 class Batch:
-    """Six rows: a whole one, one with a prompt, a short one, the empty string, a prompt alone, one with fragments."""
+    """Seven rows: a whole one, one with a prompt, a short one, the empty string, a prompt alone, one with fragments, one of padding alone."""
 
     def __init__(self, rng, alphabet=4, pads=True):
-        self.B, self.L, self.V = 6, 7, 3 + alphabet
-        lengths = [7, 7, 4, 1, 5, 6] if pads else [7] * 6
+        self.B, self.L, self.V = 7, 7, 3 + alphabet
+        lengths = [7, 7, 4, 1, 5, 6, 0] if pads else [7] * 7
         self.x1 = rng.integers(3, self.V, (self.B, self.L))
         self.fixed = np.zeros((self.B, self.L), bool)
         for b, n in enumerate(lengths):
             self.x1[b, n:] = PAD
-            self.x1[b, n - 1] = EOS
-            self.fixed[b, n - 1] = True
+            self.x1[b, n - 1:n] = EOS
+            self.fixed[b, n - 1:n] = True
         self.fixed[1, :3] = True
         self.fixed[4] = self.x1[4] != PAD
         self.fixed[5, [1, 3]] = True
@@ -98,13 +98,13 @@ def terms(z, x1, gives, times, a, b_um, suppressed):
     return parts
 
 
-def metrics(parts, k=1):
+def metrics(parts, batch, k=1):
     """um_ce, um_kl, in, total and accuracy; the k copies of a row side by side."""
     mean = lambda v: np.asarray(v, float).reshape(-1, k).mean(1)
     out = {}
     for name, key in (("um_ce", "um_ce"), ("um_kl", "um_kl"), ("in", "ins"), ("total", "total")):
         out[f"metric.{name}.sum"] = mean(parts[key])
-        out[f"metric.{name}.count"] = np.ones(len(out[f"metric.{name}.sum"]))
+        out[f"metric.{name}.count"] = batch.real.any(1)
     out["metric.accuracy.sum"], out["metric.accuracy.count"] = mean(parts["hits"]), mean(parts["n_mask"])
     return out
 
