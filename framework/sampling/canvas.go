@@ -12,20 +12,21 @@ type canvas struct {
 	tokens  []int32 // [L]
 	flags   []Flags // [L]
 	blocks  []block
-	at      int  // the active block
-	lo, hi  int  // its window
-	first   int  // the row's first free position, or its length: what is generated begins here
-	reach   int  // positions up to here have statistics in the last pass
-	begun   int  // steps done before the active block
-	since   int  // forward passes before it
-	blanks  int  // positions blank at the start
-	masked  int  // positions masked now
-	behind  int  // those of later blocks
-	step    int  // steps done
-	passAt  int  // steps done before the last pass
-	steps   int  // of all blocks
-	still   bool // the last step changed nothing
-	planned bool // its step of this pass is done
+	at      int         // the active block
+	lo, hi  int         // its window
+	first   int         // the row's first free position, or its length: what is generated begins here
+	reach   int         // positions up to here have statistics in the last pass
+	begun   int         // steps done before the active block
+	since   int         // forward passes before it
+	blanks  int         // positions blank at the start
+	masked  int         // positions masked now
+	behind  int         // those of later blocks
+	step    int         // steps done
+	passAt  int         // steps done before the last pass
+	steps   int         // of all blocks
+	still   bool        // the last step changed nothing
+	kept    *Statistics // [1, L] of its last pass, which a pass would give again; else nil
+	planned bool        // its step of this pass is done
 	nextT   float64
 	goesOn  bool // with nothing masked
 	capped  bool // a block ran out of steps

@@ -232,6 +232,7 @@ func TestGrowingRowsEnd(t *testing.T) {
 			sampling.Result{Finish: sampling.FinishComplete, NFE: 128, Steps: 128}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			c.growth.denoiser.timed = true
 			out, _, err := c.growth.do(t)
 			if err != nil {
 				t.Fatal(err)
@@ -361,6 +362,37 @@ func TestOneTokenAlphabetGrows(t *testing.T) {
 	}
 	if err != nil || len(lengths) < 3 {
 		t.Errorf("%v, lengths %v", err, lengths)
+	}
+}
+
+// A model that does not read times is not asked again about a row that its step left as it was, whatever the rows beside it do; where the
+// sampler looks at proposals, it is.
+func TestIdleStepsTakeNoPass(t *testing.T) {
+	requests := []sampling.Request{hot(0, 1), hot(1, 1), hot(2)}
+	busy := func(r *sampling.Row, d *sampling.Decision) { // row i inserts at every 2^i-th step
+		if r.Step%(1<<r.Index) == 0 {
+			d.Insert = []sampling.Insertion{{Gap: 0, Count: 1}}
+		}
+		if len(r.InsertionRate) != len(r.Token)+1 || r.InsertionRate[0] != 2 || len(r.Proposal) != len(r.Token) {
+			t.Errorf("row %d, step %d: rates %v and proposals %v for %d positions", r.Index, r.Step, r.InsertionRate, r.Proposal, len(r.Token))
+		}
+	}
+	for _, c := range []struct {
+		timed, proposal bool
+		nfe             [3]int
+	}{{false, false, [3]int{24, 12 + 1, 6 + 1}}, {true, false, [3]int{24, 24, 24}}, {false, true, [3]int{24, 24, 24}}} {
+		for _, rows := range []int{1, 3} {
+			g := growth{denoiser: growDenoiser{goDenoiser: goDenoiser{pad: true, timed: c.timed}, gaps: constant(2, 1)}, cap: 40, rows: rows, requests: requests, decide: busy,
+				needs: sampling.Needs{InsertionRate: true, Proposal: c.proposal}}
+			out, a, err := g.do(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			nfe := [3]int{out[0].NFE, out[1].NFE, out[2].NFE}
+			if nfe != c.nfe || a.RowPasses != nfe[0]+nfe[1]+nfe[2] || rows == 3 && a.Passes != 24 {
+				t.Errorf("timed %v, looks %v, batch %d: passes of rows %v, want %v; %d in all in %d", c.timed, c.proposal, rows, nfe, c.nfe, a.RowPasses, a.Passes)
+			}
+		}
 	}
 }
 

@@ -249,6 +249,7 @@ func (l *Loop) Denoise(ctx context.Context, rows []Advance) (*Step, error) {
 		return l.try(ctx, rows)
 	}
 	l.pass.open = false
+	l.keep()
 	if err := l.denoise(ctx, rows, &l.SamplerNeeds); err != nil {
 		return nil, err
 	}

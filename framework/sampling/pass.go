@@ -12,7 +12,8 @@ type pass struct {
 	open       bool      // a Denoise waits for Plan and Apply
 	asked      []Advance // as the sampler gave them
 	next       []Advance // memory of the steps that the host takes by itself
-	live       []Advance // those that need a forward pass; row i of the batch is live[i]
+	live       []Advance // those that have something to decide; row i of the statistics is live[i]
+	awake      []Advance // memory of those of them that need a forward pass, where some do not
 	stats      *Statistics
 	uniform    []float64  // [B, L] the planner's noise
 	gumbel     []float64  // [B, L]
@@ -32,7 +33,8 @@ type pass struct {
 	gapUniform []float64   // [B, L+1] the noise of the gaps
 }
 
-// denoise runs one forward pass over the rows that have something to open and lays the statistics out for needs.
+// denoise runs one forward pass over the rows that have something to open, but for those that need none, and lays the statistics out
+// for needs.
 func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error {
 	p := &l.pass
 	p.asked = append(p.asked[:0], rows...)
@@ -55,13 +57,34 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 			c.finish = FinishComplete
 			continue
 		}
-		p.live = append(p.live, r)
-		length = max(length, l.width(len(c.tokens)))
+		if p.live = append(p.live, r); c.kept == nil {
+			length = max(length, l.width(len(c.tokens)))
+		}
 	}
 	p.step.Rows = p.step.Rows[:0]
 	if len(p.live) == 0 {
 		return ctx.Err()
 	}
+	all := p.live
+	if p.live = l.awake(all); len(p.live) > 0 {
+		if err := l.forward(ctx, length); err != nil {
+			return err
+		}
+	} else if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	l.join(all)
+	if err := l.score(ctx, needs); err != nil {
+		return err
+	}
+	l.holdBack()
+	l.lay(needs)
+	return nil
+}
+
+// forward runs one pass over the live rows, the longest of which has length positions, and ends those that it says nothing sound of.
+func (l *Loop) forward(ctx context.Context, length int) error {
+	p := &l.pass
 	if err := l.fill(l.bucket(length)); err != nil {
 		return err
 	}
@@ -80,11 +103,6 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 	l.blankPassive()
 	l.dropFaulty()
 	l.rates()
-	if err := l.score(ctx, needs); err != nil {
-		return err
-	}
-	l.holdBack()
-	l.lay(needs)
 	return nil
 }
 

@@ -95,6 +95,7 @@ func (l *Loop) tryPass(ctx context.Context, used []*canvas, rows []Advance, more
 // with returns the canvas with tokens written beside its own. It takes part in a pass even where no mask is left.
 func (c *canvas) with(trial []Write) *canvas {
 	out := *c
+	out.kept = nil
 	out.tokens, out.flags, out.goesOn, out.nfe, out.partial = slices.Clone(c.tokens), slices.Clone(c.flags), true, 0, 0
 	for _, w := range trial {
 		if out.flags[w.Position]&Masked != 0 {
