@@ -112,6 +112,10 @@ score-molecules out *models: build
 bench-laws rows="20000":
     @go test ./planners -count 1 -timeout 0 -run '^TestLaws$' -v -args -law.rows {{ rows }} | sed -n 's/^ *\(|.*\)/\1/p'
 
+# Total variation of insertion sampling by steps, grids and step rules, with the exact posterior (see docs/insertion-sampling.md)
+bench-insertion-laws rows="12000":
+    @go test ./plugins/samplers/insertion -count 1 -timeout 0 -run '^TestTable$' -v -args -law.rows {{ rows }} | sed -n 's/^ *\(|.*\)/\1/p'
+
 # Remove everything that set-up and build made, except .peers
 clean:
     rm -rf bin third_party .cache
