@@ -26,7 +26,7 @@ type Options struct {
 // New returns the sampler. The planner is not asked.
 func New() sampling.Sampler {
 	return sampler{sdk.NewSampler("insertion", build,
-		sdk.Needs(sdk.Proposal, sdk.Uniform, sdk.InsertionRate, sdk.UnmaskRate, sdk.FrozenGap, sdk.P1, sdk.P2, sdk.Entropy, sdk.TopK(1)),
+		sdk.Needs(sdk.Uniform, sdk.InsertionRate, sdk.UnmaskRate, sdk.FrozenGap, sdk.P1, sdk.P2, sdk.Entropy, sdk.TopK(1)),
 		sdk.NeedsFor(needs), sdk.CanInsert(), sdk.Adaptive(), sdk.Version("1.0.0"),
 		sdk.Summary("tau-leaping of insertion models: rows grow while their masks open (FlexMDM, LoFlexMDM)"))}
 }
@@ -52,8 +52,9 @@ func (s sampler) Start(ctx context.Context, run sampling.Run) (sampling.Needs, e
 	return n, err
 }
 
+// needs has no proposals, which the host writes by itself: so a step that changes nothing costs models without a time input no pass.
 func needs(o Options) sampling.Needs {
-	n := sampling.Needs{Proposal: true, Uniform: true, InsertionRate: true, UnmaskRate: true, FrozenGap: true}
+	n := sampling.Needs{Uniform: true, InsertionRate: true, UnmaskRate: true, FrozenGap: true}
 	n.P1 = o.Confidence == "top_prob" || o.Confidence == "prob_diff" || o.Confidence == "top_rate"
 	n.P2 = o.Confidence == "prob_diff"
 	if o.Confidence == "entropy" {

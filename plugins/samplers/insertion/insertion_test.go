@@ -172,11 +172,11 @@ func TestNeeds(t *testing.T) {
 		temperature float64
 		want        string
 	}{
-		{`{}`, true, 1, "proposal, uniform, insertion_rate, unmask_rate, frozen_gap"},
-		{`{}`, false, 1, "proposal, uniform"},
-		{`{"confidence":"top_rate","final":"argmax"}`, true, 0, "proposal, p1, uniform, insertion_rate, unmask_rate, frozen_gap"},
-		{`{"confidence":"prob_diff","final":"argmax"}`, false, 0.7, "proposal, p1(on=tempered), p2(on=tempered), uniform, topk(1)"},
-		{`{"confidence":"entropy"}`, false, 0.7, "proposal, entropy(on=model), uniform"},
+		{`{}`, true, 1, "uniform, insertion_rate, unmask_rate, frozen_gap"},
+		{`{}`, false, 1, "uniform"},
+		{`{"confidence":"top_rate","final":"argmax"}`, true, 0, "p1, uniform, insertion_rate, unmask_rate, frozen_gap"},
+		{`{"confidence":"prob_diff","final":"argmax"}`, false, 0.7, "p1(on=tempered), p2(on=tempered), uniform, topk(1)"},
+		{`{"confidence":"entropy"}`, false, 0.7, "entropy(on=model), uniform"},
 	} {
 		run := sampling.Run{Options: []byte(c.options), Temperature: c.temperature}
 		if c.grows {
