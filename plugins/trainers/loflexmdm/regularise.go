@@ -29,7 +29,7 @@ func regulariser(g *graph.Builder, s speeds, o Options) (total graph.Value) {
 	}
 	if o.Speeds == "centred" && o.L2 > 0 {
 		for _, x := range s.scores {
-			add(o.L2, g.Div(g.RowSum(g.Mul(x.o, x.o)), n))
+			add(o.L2, g.Div(g.RowSum(g.Mul(x, x)), n))
 		}
 	}
 	return total

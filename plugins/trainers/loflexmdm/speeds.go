@@ -10,12 +10,9 @@ type speeds struct {
 	in graph.Value // b_in
 	um graph.Value // b_um, the scalar 1 where it is frozen
 
-	free   graph.Value // bool [B, L]
-	scores []scored    // centred scores o of what is learned
+	free   graph.Value   // bool [B, L]
+	scores []graph.Value // [B, L]: o - mean o of what is learned, of centred speeds
 }
-
-// scored is a centred score [B, L].
-type scored struct{ o graph.Value }
 
 // most is where the exponent of a speed ends, on both sides: e^10 is 22,026, far beyond what time can tell apart.
 const most = 10
@@ -45,7 +42,7 @@ func (s *speeds) speed(g *graph.Builder, o Options, x graph.Value, centre float6
 		bent := g.Keep(s.free, g.Mul(g.Tanh(g.Div(x, limit)), limit))
 		mean := g.Div(g.ReduceSum(bent, true, 1), g.Max(s.count(g, true), g.Float(1)))
 		centred := g.Keep(s.free, g.Sub(bent, mean))
-		s.scores = append(s.scores, scored{centred})
+		s.scores = append(s.scores, centred)
 		b = g.Mul(g.Exp(centred), g.Float(centre))
 	}
 	return g.Select(s.free, b, g.Float(1))
