@@ -10,11 +10,11 @@ import json
 import sys
 from statistics import mean
 
-from rdkit import Chem, DataStructs
+from rdkit import DataStructs
 
 import chemistry
 
-COLUMNS = ["validity", "uniqueness", "diversity", "quality", "quality, copies count", "whole"]
+COLUMNS = ["validity", "uniqueness", "diversity", "quality", "quality, copies count", "whole", "whole and good"]
 
 
 def measured(texts, fragment=None):
@@ -24,17 +24,19 @@ def measured(texts, fragment=None):
     uniqueness  distinct molecules / valid ones
     diversity   mean Tanimoto distance of Morgan fingerprints, radius 2, over pairs of distinct molecules
     quality     QED >= 0.6 and SA <= 4: distinct molecules / samples; then with copies / samples
-    whole       share that is one molecule as it stands, no fragment dropped and no label open
+    whole       one molecule as it stands, no fragment dropped and no label open / samples; then those of them that are distinct
+                and have quality / samples
     """
-    query = None if fragment is None else Chem.MolFromSmarts(fragment)
-    valid = [s for s in map(chemistry.decoded, texts) if s is not None]
-    if query is not None:
-        valid = [s for s in valid if chemistry.parsed(s).HasSubstructMatch(query)]
-    distinct = sorted(set(valid))
-    good = {s for s in distinct if chemistry.good(*chemistry.scores(s))}
+    valid = [(text, smiles) for text in texts if (smiles := chemistry.decoded(text)) is not None]
+    if fragment is not None:
+        query = chemistry.parsed(fragment)
+        valid = [v for v in valid if chemistry.parsed(v[1]).HasSubstructMatch(query)]
+    distinct = sorted({smiles for _, smiles in valid})
+    good = {smiles for smiles in distinct if chemistry.good(*chemistry.scores(smiles))}
+    whole = [smiles for text, smiles in valid if chemistry.strict(text)]
     n = len(texts)
-    return [len(valid) / n, len(distinct) / max(len(valid), 1), diversity(distinct), len(good) / n, sum(s in good for s in valid) / n,
-            sum(map(chemistry.strict, texts)) / n]
+    return [len(valid) / n, len(distinct) / max(len(valid), 1), diversity(distinct), len(good) / n, sum(smiles in good for _, smiles in valid) / n,
+            len(whole) / n, len(good & set(whole)) / n]
 
 
 def diversity(distinct):

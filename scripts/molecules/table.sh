@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Molecules of insertion models: table.sh OUT MODEL...
-# Samples every model directory from nothing (top_p 1 and 0.9) and around the fragments of moses.jsonl and drugs.jsonl (top_p 0.9),
+# Samples every model (its directory, or that of its training run) from nothing (top_p 1 and 0.9) and around the fragments of moses.jsonl and drugs.jsonl (top_p 0.9),
 # scores all that, and prints the table, which is OUT/table.md, too. Samples of an earlier call of the same OUT are kept.
 #
 # Of the environment: MDMHOST (the binary), PYTHON (needs RDKit), ROWS (1000, from nothing), EACH (50, of each fragment), STEPS (128), SEED (1),
@@ -27,6 +27,7 @@ sample() {
 header=()
 for model in "$@"; do
     model=$(realpath "$model")
+    [[ ! -d $model/model ]] || model=$model/model
     name=$(basename "$model")
     [[ $name != model ]] || name=$(basename "$(dirname "$model")") # a run's model has the run's name
     own=$out/$name
