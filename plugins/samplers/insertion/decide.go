@@ -146,9 +146,10 @@ func (e *events) insert(r *sampling.Row, free *gaps, receiving float64, out *sam
 	return r.Room - room, most
 }
 
-// fill ends the row: all masks open, nothing is inserted.
+// fill is the last step: all masks open, nothing is inserted. Rows that do not grow are finished, or go on with their next block, without
+// being told.
 func (e *events) fill(out *sampling.Decision) {
-	out.Fill, out.Done = sampling.FillDraw, true
+	out.Fill, out.Done = sampling.FillDraw, e.grows
 	if e.Final == "argmax" {
 		out.Fill = sampling.FillArgmax
 	}

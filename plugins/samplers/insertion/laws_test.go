@@ -24,7 +24,7 @@ func TestTable(t *testing.T) {
 	insertions := unequal
 	insertions.BUm = nil
 	steps, rows := []int{8, 32, 128, 512}, *lawRows
-	if rows < 10000 {
+	if rows < 3000 {
 		steps = steps[:2]
 	}
 	var table strings.Builder
