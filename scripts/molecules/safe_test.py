@@ -3,6 +3,7 @@
 import random
 import unittest
 
+import order
 import safe
 
 
@@ -74,6 +75,16 @@ class TestSafe(unittest.TestCase):
             ("C(C(=O)*)(N)*", [5, 6], "C6(C5=O)N"),
         ]:
             self.assertEqual(safe.attach(smiles, numbers), want)
+
+    def test_order(self):
+        self.assertEqual(order.classes("c15cBr=[nH]1.C5%12")[:7], ["aromatic atom", "ring number", "label", "aromatic atom", "aliphatic atom", "branch or bond", "aromatic atom"])
+        self.assertEqual(order.classes("C1(C1).[H]%10"), ["aliphatic atom", "ring number", "branch or bond", "aliphatic atom", "ring number", "branch or bond", "fragment dot", "aliphatic atom", "label"])
+        self.assertEqual(order.places([3, 1, 3, 9]), [0.5, 0, 0.5, 1])
+        self.assertEqual(order.places([7]), [0])
+        rows = [{"index": 0, "text": "C.C", "tokens": [1, 2, 1, 9], "born": [0, 0, 4, -1], "step_map": [5, 4, 3, -1]}]
+        self.assertEqual(order.table(rows), [("fragment dot", 1, 0.25, 0.5), ("aliphatic atom", 2, 0.625, 0.5)])
+        with self.assertRaisesRegex(ValueError, "sample 0: expected text"):
+            order.table([rows[0] | {"born": [-1, 0, 4, -1]}])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Molecules of insertion models: table.sh OUT MODEL...
 # Samples every model (its directory, or that of its training run) from nothing (top_p 1 and 0.9) and around the fragments of moses.jsonl and drugs.jsonl (top_p 0.9),
-# scores all that, and prints the table, which is OUT/table.md, too. Samples of an earlier call of the same OUT are kept.
+# scores all that, and prints two tables, which are OUT/table.md, too: the scores, and in which order classes of tokens were written.
+# Samples of an earlier call of the same OUT are kept.
 #
 # Of the environment: MDMHOST (the binary), PYTHON (needs RDKit), ROWS (1000, from nothing), EACH (50, of each fragment), STEPS (128), SEED (1),
 # TASKS (files of tasks), FLAGS (more flags of `mdmhost sample`).
@@ -10,7 +11,7 @@ here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 mdmhost=${MDMHOST:-$here/../../bin/mdmhost} python=${PYTHON:-python3}
 rows=${ROWS:-1000} each=${EACH:-50} steps=${STEPS:-128} seed=${SEED:-1} tasks=${TASKS:-$here/moses.jsonl $here/drugs.jsonl}
 if (($# < 2)); then
-    sed -n '2,8s/^# \?//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,9s/^# \?//p' "${BASH_SOURCE[0]}" >&2
     exit 2
 fi
 out=$1
@@ -24,7 +25,7 @@ sample() {
 }
 
 : >"$out/table.part"
-header=()
+header=() orders=()
 for model in "$@"; do
     model=$(realpath "$model")
     [[ ! -d $model/model ]] || model=$model/model
@@ -33,10 +34,11 @@ for model in "$@"; do
     own=$out/$name
     mkdir -p "$own"
     for p in 1 0.9; do
-        sample "$model" "$own/nothing-$p.jsonl" --num "$rows" --top-p "$p"
+        sample "$model" "$own/nothing-$p.jsonl" --num "$rows" --top-p "$p" --details
         "$python" "$here/score.py" "${header[@]}" "$name, from nothing, top_p $p=$own/nothing-$p.jsonl" | tee -a "$out/table.part"
         header=(--no-header)
     done
+    orders+=("$name=$own/nothing-0.9.jsonl")
     for file in $tasks; do
         set=$(basename "$file" .jsonl)
         "$python" "$here/fragments.py" fit "$file" "$model" "$own/$set-tasks.jsonl" "$own/$set-prompts.jsonl"
@@ -45,4 +47,5 @@ for model in "$@"; do
         "$python" "$here/score.py" "${header[@]}" --tasks "$own/$set-tasks.jsonl" "$name, $set=$own/$set.jsonl" | tee -a "$out/table.part"
     done
 done
+{ echo && "$python" "$here/order.py" "${orders[@]}"; } | tee -a "$out/table.part"
 mv "$out/table.part" "$out/table.md"
