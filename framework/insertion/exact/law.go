@@ -19,7 +19,7 @@ type Law struct {
 	BUm     [][]float64 // the unmasking speed; nil: all 1
 }
 
-// Toy is the law of twelve strings over a, b, c that the sheet's table of total variations was measured with.
+// Toy is a law of twelve strings over a, b, c, the empty one among them: that of docs/insertion-sampling.md.
 func Toy() Law {
 	words := []string{"", "a", "ab", "ba", "aa", "abc", "cab", "bca", "bbb", "aabb", "abab", "cacb"}
 	l := Law{P: []float64{.04, .10, .16, .10, .05, .15, .08, .06, .07, .09, .06, .04}, V: 3}

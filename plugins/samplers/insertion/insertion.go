@@ -1,5 +1,5 @@
-// Package insertion samples insertion models by tau-leaping (FlexMDM, LoFlexMDM, section 4.8 of loflexmdm.md's notation: m_in of gaps,
-// m_um of masks, both per unit of the clock U(t) = -log(1 - t^a)). In a step every mask opens and every gap receives masks by the rates
+// Package insertion samples insertion models by tau-leaping (FlexMDM, LoFlexMDM; methods/loflexmdm.md, section 4.8): m_in are the rates of
+// gaps and m_um those of masks, both per unit of the clock U(t) = -log(1 - t^a). In a step every mask opens and every gap receives masks by the rates
 // of the row before the step; new masks wait for the next one, and the last step opens what is left. A masked model is the case without
 // gaps and with m_um = 1.
 package insertion
