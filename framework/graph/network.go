@@ -16,6 +16,16 @@ type Port struct {
 // Signature says what a network takes and gives, such as input_ids [B, L] to logits [B, L, 50].
 type Signature struct{ Inputs, Outputs []Port }
 
+// Takes tells whether the network has an input of a name.
+func (s Signature) Takes(name string) bool { return named(s.Inputs, name) }
+
+// Gives tells whether the network has an output of a name.
+func (s Signature) Gives(name string) bool { return named(s.Outputs, name) }
+
+func named(ports []Port, name string) bool {
+	return slices.ContainsFunc(ports, func(p Port) bool { return p.Name == name })
+}
+
 // DeclareNetwork makes a network known to [Builder.Network], which calls it by name. Its inside is filled in later, by
 // whoever has it.
 func (b *Builder) DeclareNetwork(name string, s Signature) {

@@ -2,9 +2,7 @@ package train
 
 import (
 	"fmt"
-	"slices"
 
-	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/network"
@@ -13,9 +11,7 @@ import (
 )
 
 // grows tells whether the denoiser is that of an insertion model, whose rows grow.
-func (d *denoiser) grows() bool {
-	return slices.ContainsFunc(d.Signature().Outputs, func(p graph.Port) bool { return p.Name == "insertion_rate" })
-}
+func (d *denoiser) grows() bool { return d.Signature().Gives("insertion_rate") }
 
 // pairs refuses a denoiser that rates gaps with a trainer of masked models, and the other way round. The schedule tells the
 // trainers apart: those of insertion models have a clock of events.

@@ -19,7 +19,7 @@ import (
 // order is the trainer's order network (LoFlexMDM), or nil.
 func (t *trainer) order() *spec.Network {
 	networks := t.reply.Spec.Networks
-	i := slices.IndexFunc(networks, func(n spec.Network) bool { return gives(&n, "order") })
+	i := slices.IndexFunc(networks, func(n spec.Network) bool { return n.Signature.Gives("order") })
 	if i < 0 {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/model/tokenizer"
@@ -24,13 +23,13 @@ func others(cfg *config.Config, d *denoiser, t *trainer, length int, seed uint64
 		switch {
 		case n.Name == spec.Denoiser:
 			continue
-		case gives(n, "order"):
+		case n.Signature.Gives("order"):
 			out[n.Name], err = orderNetwork(cfg, d, n, seedOf(seed, i))
-		case gives(n, "keep"):
+		case n.Signature.Gives("keep"):
 			out[n.Name], err = judge(cfg, d, n, length, seedOf(seed, i))
 		case from != "":
 			out[n.Name], err = loadPlanner(from, d, n, length)
-		case takes(n.Signature, "timesteps") != takes(d.Signature(), "timesteps"):
+		case n.Signature.Takes("timesteps") != d.Signature().Takes("timesteps"):
 			err = fmt.Errorf("network %s: is not told the time, and the denoiser, of which it would be a copy, takes it; name a masked language model without time with --set train.planner_from=DIR, or train another head", n.Name)
 		}
 		if err != nil {
@@ -51,22 +50,14 @@ func others(cfg *config.Config, d *denoiser, t *trainer, length int, seed uint64
 // seedOf is that of the network of a number.
 func seedOf(seed uint64, i int) uint64 { return seed + 1 + uint64(i) }
 
-func gives(n *spec.Network, output string) bool {
-	return slices.ContainsFunc(n.Signature.Outputs, func(p graph.Port) bool { return p.Name == output })
-}
-
-func takes(s graph.Signature, input string) bool {
-	return slices.ContainsFunc(s.Inputs, func(p graph.Port) bool { return p.Name == input })
-}
-
 // sizes tells whether the settings of the section network size a network of the trainer's, besides the denoiser.
 func (t *trainer) sizes() bool {
-	return slices.ContainsFunc(t.reply.Spec.Networks, func(n spec.Network) bool { return gives(&n, "keep") })
+	return slices.ContainsFunc(t.reply.Spec.Networks, func(n spec.Network) bool { return n.Signature.Gives("keep") })
 }
 
 // judge is a network of the framework's that gives one number a position.
 func judge(cfg *config.Config, d *denoiser, n *spec.Network, length int, seed uint64) (*denoiser, error) {
-	want := network.Config{VocabSize: d.v, Head: network.HeadKeep, MaskedInput: takes(n.Signature, "masked"), Gaps: cfg.Network.Gaps, UnmaskRate: cfg.Network.UnmaskRate}
+	want := network.Config{VocabSize: d.v, Head: network.HeadKeep, MaskedInput: n.Signature.Takes("masked"), Gaps: cfg.Network.Gaps, UnmaskRate: cfg.Network.UnmaskRate}
 	if from := cfg.Train.PlannerFrom; from != "" {
 		return loadJudge(from, d, want, length)
 	}
@@ -109,9 +100,9 @@ func loadPlanner(from string, d *denoiser, n *spec.Network, length int) (*denois
 	switch s := out.Signature(); {
 	case out.v != d.v:
 		return nil, fmt.Errorf("train.planner_from: %s has logits %d wide, and the denoiser's have %d; expected a model of the same vocabulary", from, out.v, d.v)
-	case takes(s, "timesteps"):
+	case s.Takes("timesteps"):
 		return nil, fmt.Errorf("train.planner_from: %s takes the time, which a planner is not told; expected a masked language model without", from)
-	case takes(n.Signature, "attention_mask") && !takes(s, "attention_mask"):
+	case n.Signature.Takes("attention_mask") && !s.Takes("attention_mask"):
 		return nil, fmt.Errorf("train.planner_from: %s takes no attention mask, and the denoiser does; export it with one", from)
 	case out.opset != d.opset && d.config != nil && out.config == nil:
 		d.opset = out.opset // the framework's networks can be written in any

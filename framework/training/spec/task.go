@@ -21,8 +21,9 @@ type Task struct {
 	Rows       int // B, or 0: symbolic, named "B"
 	Length     int // L, or 0: symbolic, named "L"
 	// Denoiser is the signature of the network "denoiser": input_ids int64 [B, L]; attention_mask, timesteps float32 [B] and
-	// others where the network has them; logits [B, L, V]. The time is 1 where everything is masked, whatever the model's
-	// files say: the host turns it. Inputs that are left out of a call get their defaults.
+	// others where the network has them; logits [B, L, V], and insertion_rate [B, L+1] and perhaps unmask_rate [B, L] of insertion
+	// models. The time is 1 where everything is masked, whatever the model's files say: the host turns it. Only that of insertion
+	// models runs from 0, the empty row, to 1, as their papers have it. Inputs that are left out of a call get their defaults.
 	Denoiser graph.Signature
 	Opset    int64 // of the graphs, 17 to 23
 }
@@ -57,7 +58,7 @@ func (t *Task) Check() error {
 		return fail("the suppressed ids are not sorted, not different, or not below v")
 	case t.Real() < 1:
 		return fail("every token is suppressed")
-	case !slices.ContainsFunc(t.Denoiser.Inputs, func(p graph.Port) bool { return p.Name == "input_ids" }):
+	case !t.Denoiser.Takes("input_ids"):
 		return fail("the denoiser takes no input_ids")
 	case !slices.ContainsFunc(t.Denoiser.Outputs, func(p graph.Port) bool { return p.Name == "logits" && len(p.Shape) == 3 }):
 		return fail("the denoiser gives no logits [B, L, V]")

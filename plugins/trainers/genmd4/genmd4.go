@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/diffusion"
 	"github.com/mdmhost/mdmhost/framework/graph"
@@ -37,7 +36,7 @@ func New() spec.Trainer {
 }
 
 func define(o Options, task spec.Task) (trainer.Definition, error) {
-	if !o.Timeless && !takesTime(task.Denoiser) {
+	if !o.Timeless && !task.Denoiser.Takes("timesteps") {
 		return trainer.Definition{}, errors.New("the network is not told the time, and what stands behind a mask depends on it where tokens have speeds of their own; give it the time with --set network.time=adaln, or say --set trainer.timeless=true")
 	}
 	if o.Eps >= 0.5 {
@@ -56,10 +55,6 @@ func define(o Options, task spec.Task) (trainer.Definition, error) {
 		d.Groups[0].LR, d.Groups[0].Decay = 0, 0
 	}
 	return d, nil
-}
-
-func takesTime(s graph.Signature) bool {
-	return slices.ContainsFunc(s.Inputs, func(p graph.Port) bool { return p.Name == "timesteps" })
 }
 
 // loss is nats per token, (l_a + l_b)/2 and the reconstruction, with a gradient of its own for the exponents: that of

@@ -71,7 +71,7 @@ func define(o Options, task spec.Task) (trainer.Definition, error) {
 }
 
 // order is the network that reads the clean row. It is not told the time (speeds that move in time do not generate what was
-// trained, LoFlexMDM section 9.1); layers that it shares with a denoiser that is told are told 1, the time of the clean row.
+// trained, methods/loflexmdm.md, section 9, item 1); layers that it shares with a denoiser that is told are told 1, the time of the clean row.
 func order(o Options, task *spec.Task) spec.Network {
 	row := []graph.Dim{task.RowsDim(), task.LengthDim()}
 	n := spec.Network{Name: Order, Init: spec.Fresh, Signature: graph.Signature{
@@ -80,10 +80,8 @@ func order(o Options, task *spec.Task) spec.Network {
 	}}
 	if o.Shared {
 		n.ShareWith = spec.Denoiser
-		for _, p := range task.Denoiser.Inputs {
-			if p.Name == "timesteps" {
-				n.Signature.Inputs = append(n.Signature.Inputs, graph.Port{Name: "timesteps", Type: graph.Float32, Shape: row[:1]})
-			}
+		if task.Denoiser.Takes("timesteps") {
+			n.Signature.Inputs = append(n.Signature.Inputs, graph.Port{Name: "timesteps", Type: graph.Float32, Shape: row[:1]})
 		}
 	}
 	return n

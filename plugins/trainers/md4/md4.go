@@ -49,21 +49,12 @@ func define(o Options, task spec.Task) (trainer.Definition, error) {
 	if o.T > 0 {
 		d.Summary += fmt.Sprintf(", T = %d", o.T)
 	}
-	if o.Eval == "count" || o.Eval == "auto" && o.T == 0 && !takesTime(task.Denoiser) {
+	if o.Eval == "count" || o.Eval == "auto" && o.T == 0 && !task.Denoiser.Takes("timesteps") {
 		d.Eval = func(g *graph.Builder, in trainer.Inputs) trainer.Bound {
 			return trainer.CountBound(g, in, func(u graph.Value) graph.Value { return clock.inverse(g, u) })
 		}
 	}
 	return d, nil
-}
-
-func takesTime(s graph.Signature) bool {
-	for _, p := range s.Inputs {
-		if p.Name == "timesteps" {
-			return true
-		}
-	}
-	return false
 }
 
 // sample is one draw of the bound's diffusion term, per row.

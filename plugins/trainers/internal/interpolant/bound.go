@@ -7,7 +7,7 @@ import (
 )
 
 // Terms are a sample of the bound's parts, float32 [N] in nats: their mean over time, states and rows bounds -log p from above
-// (LoFlexMDM, section 4.3).
+// (methods/loflexmdm.md, section 4.3).
 type Terms struct {
 	CE    graph.Value // h sum over masks of b_um (-log K)
 	KL    graph.Value // h sum over masks of D(b_um, m_um)
@@ -23,7 +23,7 @@ type Terms struct {
 func (c Contracted) Terms(bUm graph.Value) Terms {
 	r, g := c.rows, c.rows.g
 	call := trainer.IDs(c.IDs).At(r.T)
-	if takes(r.in.Task(), "attention_mask") {
+	if r.in.Task().Denoiser.Takes("attention_mask") {
 		call = call.With("attention_mask", g.Cast(c.Real, graph.Int64))
 	}
 	out := r.in.Network(spec.Denoiser, call)
@@ -33,12 +33,12 @@ func (c Contracted) Terms(bUm graph.Value) Terms {
 	sum := func(where, x graph.Value) graph.Value { return g.Mul(r.H, g.RowSum(g.Keep(where, x))) }
 	t := Terms{
 		CE: sum(c.Masked, g.Mul(bUm, g.CrossEntropy(out["logits"], c.Target))),
-		In: sum(c.Gap, Divergence(g, c.Sum, g.Cast(out[InsertionRate], graph.Float32))),
+		In: sum(c.Gap, divergence(g, c.Sum, g.Cast(out[InsertionRate], graph.Float32))),
 	}
 	t.Total = g.Add(t.CE, t.In)
 	t.KL = g.Zeros(t.CE)
 	if Rates(r.in.Task()) {
-		t.KL = sum(c.Masked, Divergence(g, bUm, g.Cast(out[UnmaskRate], graph.Float32)))
+		t.KL = sum(c.Masked, divergence(g, bUm, g.Cast(out[UnmaskRate], graph.Float32)))
 		t.Total = g.Add(t.Total, t.KL)
 	}
 	best := g.Op("ArgMax", []*graph.Attribute{graph.Int("axis", -1), graph.Int("keepdims", 0)}, out["logits"]) // [N, L]
@@ -47,21 +47,12 @@ func (c Contracted) Terms(bUm graph.Value) Terms {
 	return t
 }
 
-func takes(task *spec.Task, input string) bool {
-	for _, p := range task.Denoiser.Inputs {
-		if p.Name == input {
-			return true
-		}
-	}
-	return false
-}
-
-// least is the smallest rate whose logarithm is taken; more would cost, times the long clock (LoFlexMDM, section 8.8).
+// least is the smallest rate whose logarithm is taken; more would cost, times the long clock (methods/loflexmdm.md, section 8, item 8).
 const least = 1e-9
 
-// Divergence is D(p, q) = q - p + p log(p/q), and q where p is 0: of Bregman's kind, for r log r. Both are at least 0; a q of 0
+// divergence is D(p, q) = q - p + p log(p/q), and q where p is 0: of Bregman's kind, for r log r. Both are at least 0; a q of 0
 // costs p log(p/1e-9).
-func Divergence(g *graph.Builder, p, q graph.Value) graph.Value {
+func divergence(g *graph.Builder, p, q graph.Value) graph.Value {
 	some := g.Greater(p, g.Float(0))
 	safe := g.Select(some, p, g.Float(1))
 	ratio := g.Sub(g.Log(safe), g.Log(g.Max(q, g.Float(least))))
@@ -69,7 +60,7 @@ func Divergence(g *graph.Builder, p, q graph.Value) graph.Value {
 }
 
 // Objective is what is minimised of a sample, float32 [N]: the bound, or the authors' mean over masks of the unmasking terms + insertion
-// term / L, where L is the width of the batch (LoFlexMDM, section 9.2).
+// term / L, where L is the width of the batch (methods/loflexmdm.md, section 9, item 2).
 func (t Terms) Objective(c Contracted, normalise string) graph.Value {
 	if normalise != "code" {
 		return t.Total

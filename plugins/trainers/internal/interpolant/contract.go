@@ -17,7 +17,7 @@ type Contracted struct {
 }
 
 // Contract writes the contraction without a loop: a present position j lands in slot c_j, a dropped one belongs to gap c_j, where
-// c_j counts the present positions before j (LoFlexMDM, section 4.7). bIn is float32 [N, L] or a scalar.
+// c_j counts the present positions before j (methods/loflexmdm.md, section 4.7). bIn is float32 [N, L] or a scalar.
 func (r Rows) Contract(s States, bIn graph.Value) Contracted {
 	g := r.g
 	slot := r.index()                   // [N, L+1]: 0, 1, ..., L

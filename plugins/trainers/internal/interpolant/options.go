@@ -1,5 +1,5 @@
 // Package interpolant writes what the trainers of insertion models share: the states in which a clean row's tokens are at time
-// t (dropped, masked, clean), the contracted row that the network sees, and the bound's terms (FlexMDM; LoFlexMDM, section 4).
+// t (dropped, masked, clean), the contracted row that the network sees, and the bound's terms (FlexMDM; methods/loflexmdm.md, section 4).
 //
 // Time t runs from 0, the empty row, to 1, the data. In the clock U(t) = -log(1 - t^a) every event has a constant hazard, its
 // speed b, so that no formula beyond [Clock] knows a.
@@ -25,7 +25,7 @@ type Options struct {
 }
 
 // Schedule is what mdm.json says of the clock.
-func (o Options) Schedule() diffusion.Spec { return diffusion.Spec{Kind: "kumaraswamy", A: o.A} }
+func (o Options) Schedule() diffusion.Spec { return diffusion.Spec{Kind: spec.Clock, A: o.A} }
 
 // Names of the denoiser's outputs.
 const (
@@ -42,18 +42,16 @@ func CheckDenoiser(task *spec.Task) error {
 	if p := task.Denoiser.Outputs[i]; len(p.Shape) != 2 {
 		return fmt.Errorf("network %q gives %s with %d dimensions; expected [B, L+1], one number a gap", spec.Denoiser, InsertionRate, len(p.Shape))
 	}
-	if task.PadID < 0 && !slices.ContainsFunc(task.Denoiser.Inputs, func(p graph.Port) bool { return p.Name == "attention_mask" }) {
+	if task.PadID < 0 && !task.Denoiser.Takes("attention_mask") {
 		return errors.New("network \"denoiser\" takes no attention_mask, and its tokenizer has no padding; rows of an insertion model differ in length, so export it with an attention_mask")
 	}
 	return nil
 }
 
 // Rates tells whether the denoiser gives the speeds of masks, too.
-func Rates(task *spec.Task) bool {
-	return slices.ContainsFunc(task.Denoiser.Outputs, func(p graph.Port) bool { return p.Name == UnmaskRate })
-}
+func Rates(task *spec.Task) bool { return task.Denoiser.Gives(UnmaskRate) }
 
-// How evaluations draw their times: a coarser cut-off hides what slow speeds cost (LoFlexMDM, section 8.1), and no other stretch
+// How evaluations draw their times: a coarser cut-off hides what slow speeds cost (methods/loflexmdm.md, section 8, item 1), and no other stretch
 // gives a bound of less variance.
 const (
 	EvalEps     = 1e-4

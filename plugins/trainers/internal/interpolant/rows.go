@@ -48,7 +48,7 @@ func Read(g *graph.Builder, in trainer.Inputs, a float64, times diffusion.TimeSa
 	return r
 }
 
-// Clock is U(t) = -log(1 - t^a) and h(t) = dU/dt = a t^(a-1) / (1 - t^a) of times inside (0, 1), float64 (LoFlexMDM, section 4.2).
+// Clock is U(t) = -log(1 - t^a) and h(t) = dU/dt = a t^(a-1) / (1 - t^a) of times inside (0, 1), float64 (methods/loflexmdm.md, section 4.2).
 func Clock(g *graph.Builder, t graph.Value, a float64) (u, h graph.Value) {
 	one := g.Double(1)
 	if a == 1 {

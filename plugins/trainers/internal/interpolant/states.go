@@ -10,7 +10,7 @@ type States struct {
 }
 
 // Sample draws the states at the rows' time from noise [N, L] and speeds [N, L] (or scalars), through which no gradient passes: event times
-// u_in = -log(1-q_in)/b_in and u_um = u_in - log(1-q_um)/b_um in the clock (LoFlexMDM, section 4.2).
+// u_in = -log(1-q_in)/b_in and u_um = u_in - log(1-q_um)/b_um in the clock (methods/loflexmdm.md, section 4.2).
 func (r Rows) Sample(qIn, qUm, bIn, bUm graph.Value) States {
 	g := r.g
 	wait := func(q, b graph.Value) graph.Value {
@@ -33,7 +33,7 @@ func (r Rows) Sample(qIn, qUm, bIn, bUm graph.Value) States {
 //	masked   log b_in - min(b_in, b_um) u + log u + log((1 - e^-d)/d),  d = |b_in - b_um| u
 //	clean    log of the rest
 //
-// (LoFlexMDM, section 4.2), in which no difference of these loses its digits.
+// (methods/loflexmdm.md, section 4.2), in which no difference of these loses its digits.
 func (r Rows) LogP(s States, bIn, bUm graph.Value) graph.Value {
 	g, u := r.g, r.U
 	bIn, bUm = g.Cast(bIn, graph.Float64), g.Cast(bUm, graph.Float64)
