@@ -127,7 +127,6 @@ func (l *Loop) growRow(c *canvas, d *Decision, last bool) {
 	p.deleted = append(p.deleted, d.Delete...)
 	slices.Sort(p.deleted)
 	ordered := slices.SortedFunc(slices.Values(insert), func(a, b Insertion) int { return int(a.Gap - b.Gap) })
-	c.reshape(p.deleted, ordered, l.MaskID)
 	for _, in := range ordered { // by gaps of the row without what was deleted, where two may be one
 		before, _ := slices.BinarySearch(p.deleted, in.Gap)
 		in.Gap -= int32(before)
@@ -139,47 +138,23 @@ func (l *Loop) growRow(c *canvas, d *Decision, last bool) {
 			p.inserted = append(p.inserted, in)
 		}
 	}
+	c.reshape(NewShift(len(c.tokens), p.deleted, p.inserted), l.MaskID)
 }
 
-// reshape makes the row anew without the positions of del and with masks in the gaps of ins, both in ascending order and of the
-// row as it was. A gap's being frozen goes with the token on its right, or the row's end; the gaps of new masks are free. Slices of the
-// row as it was, which a step holds, stay as they are.
-func (c *canvas) reshape(del []int32, ins []Insertion, maskID int32) {
-	old, g := *c, c.grows
-	size := len(c.tokens) - len(del)
-	for _, in := range ins {
-		size += int(in.Count)
+// reshape makes the row anew. A gap's being frozen goes with the token on its right, or the row's end; the gaps of new masks are
+// free. Slices of the row as it was, which a step holds, stay as they are.
+func (c *canvas) reshape(s Shift, maskID int32) {
+	g, n := c.grows, len(c.tokens)
+	for p, to := range s.To {
+		if to < 0 && c.flags[p]&Masked != 0 {
+			c.masked--
+		}
 	}
-	c.tokens, c.flags = make([]int32, 0, size), make([]Flags, 0, size)
-	c.stepMap, c.logp = make([]int32, 0, size), make([]float32, 0, size)
-	born, frozen := make([]int32, 0, size), make([]uint8, 0, size+1)
-	for gap := range len(old.tokens) + 1 {
-		if len(ins) > 0 && int(ins[0].Gap) == gap {
-			for range ins[0].Count {
-				c.tokens, c.flags = append(c.tokens, maskID), append(c.flags, Masked|Eligible)
-				c.stepMap, c.logp = append(c.stepMap, -1), append(c.logp, notDrawn)
-				born, frozen = append(born, int32(c.step)), append(frozen, 0)
-				c.masked++
-			}
-			ins = ins[1:]
-		}
-		if gap == len(old.tokens) {
-			break
-		}
-		if len(del) > 0 && int(del[0]) == gap {
-			if old.flags[gap]&Masked != 0 {
-				c.masked--
-			}
-			del = del[1:]
-			continue
-		}
-		c.tokens, c.flags = append(c.tokens, old.tokens[gap]), append(c.flags, old.flags[gap])
-		c.stepMap, c.logp = append(c.stepMap, old.stepMap[gap]), append(c.logp, old.logp[gap])
-		born, frozen = append(born, g.born[gap]), append(frozen, g.frozen[gap])
-	}
-	g.born, g.frozen = born, append(frozen, g.frozen[len(old.tokens)])
-	c.hi = size
-	c.blocks[0].hi = size
+	c.masked += len(s.New)
+	c.tokens, c.flags = Shifted(s, c.tokens, maskID), Shifted(s, c.flags, Masked|Eligible)
+	c.stepMap, c.logp = Shifted(s, c.stepMap, -1), Shifted(s, c.logp, notDrawn)
+	g.born, g.frozen = Shifted(s, g.born, int32(c.step)), append(Shifted(s, g.frozen[:n], 0), g.frozen[n])
+	c.hi, c.blocks[0].hi = s.Len, s.Len
 }
 
 // bucket is the length of a pass whose longest row has n positions.

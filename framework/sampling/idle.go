@@ -1,6 +1,6 @@
 package sampling
 
-// Where a step left a row as it was, a model that does not read times says the same of it again (loflexmdm.md, section 8, 16). Samplers
+// Where a step left a row as it was, a model that does not read times says the same of it again (methods/loflexmdm.md, section 8, item 16). Samplers
 // that decide by themselves, and whose steps often change nothing, then get the statistics of the row's last pass once more, with new
 // noise of their own: the row takes part in no pass and counts none. What opens later opens with the proposals of that pass, which no
 // decision has looked at, so that a row's tokens depend neither on this nor on what the rows beside it do.

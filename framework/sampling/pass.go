@@ -147,9 +147,11 @@ func (l *Loop) fill(length int) error {
 			b.Lo[i], b.Hi[i] = int32(c.lo), int32(c.reach)
 		}
 		if l.pass.timed = b.Time != nil; l.pass.timed {
-			if b.Time[i] = float32(c.time(a.T)); l.FromZero {
-				b.Time[i] = float32(1 - c.time(a.T))
+			t := c.time(a.T)
+			if l.FromZero {
+				t = 1 - t
 			}
+			b.Time[i] = float32(t)
 		}
 		if c.request.Params.Temperature > 0 {
 			if l.Draw == DrawGumbel {

@@ -74,11 +74,11 @@ type Run struct {
 }
 
 // Growth says how the rows of an insertion model grow. Rates are multipliers per unit of the clock U(t) = -log(1 - t^a), where t runs
-// from 0, the empty row, to 1 (LoFlexMDM, section 4.2); T and S of a step are 1 - t, as everywhere.
+// from 0, the empty row, to 1 (methods/loflexmdm.md, section 4.2); T and S of a step are 1 - t, as everywhere.
 type Growth struct {
-	Gap string  // GapTail or GapEOS
-	Cap int     // most positions of a row, special tokens included; 0 where every row has a cap of its own
-	A   float64 // of the clock
+	Gap string  `json:"gap"` // GapTail or GapEOS
+	Cap int     `json:"cap"` // most positions of a row, special tokens included; 0 where every row has a cap of its own
+	A   float64 `json:"a"`   // of the clock
 }
 
 // Which gaps of a row of n positions may grow, as mdm.json says.

@@ -32,14 +32,7 @@ type TraceHeader struct {
 	LogpOn         string     `json:"logp_on,omitempty"`    // "model", "tempered" or "sampling": the distribution of logp
 	EntropyOn      string     `json:"entropy_on,omitempty"` // and of the entropies
 
-	Growth *TraceGrowth `json:"growth,omitempty"` // of insertion models
-}
-
-// TraceGrowth says how rows grow, as [Growth] does.
-type TraceGrowth struct {
-	Gap string  `json:"gap"` // GapTail or GapEOS
-	Cap int     `json:"cap"` // most positions of a row, special tokens included
-	A   float64 `json:"a"`   // of the clock U(t) = -log(1 - t^a)
+	Growth *Growth `json:"growth,omitempty"` // of insertion models
 }
 
 // TraceGrid says that the positions of a row are the cells of a rectangle, row by row.

@@ -64,17 +64,15 @@ func traceHeader(h *host.Host, rows []sampling.Request) sampling.TraceHeader {
 }
 
 // growthOf says how rows of an insertion model grow, nil of others. Their cap is the model's, or the highest of the rows where it has none.
-func growthOf(g *sampling.Growth, rows []sampling.Request) *sampling.TraceGrowth {
-	if g == nil {
-		return nil
+func growthOf(g *sampling.Growth, rows []sampling.Request) *sampling.Growth {
+	if g == nil || g.Cap > 0 {
+		return g
 	}
-	t := &sampling.TraceGrowth{Gap: g.Gap, Cap: g.Cap, A: g.A}
+	bounded := *g
 	for _, r := range rows {
-		if g.Cap == 0 {
-			t.Cap = max(t.Cap, r.Cap)
-		}
+		bounded.Cap = max(bounded.Cap, r.Cap)
 	}
-	return t
+	return &bounded
 }
 
 // gridOf is the rectangle that config.json lays the positions out in, nil where it has none.

@@ -8,20 +8,20 @@ import (
 
 // Summary says in numbers what a trace holds. Steps count from 0, as step maps do.
 type Summary struct {
-	Trace        int                   `json:"trace"` // version of the format
-	Model        string                `json:"model"`
-	Planner      string                `json:"planner"`
-	Options      any                   `json:"options,omitempty"` // of the planner
-	Sampler      string                `json:"sampler"`
-	Seed         uint64                `json:"seed"`
-	Provider     string                `json:"provider,omitempty"`
-	NFE          int                   `json:"nfe"` // of all rows
-	Tokens       int                   `json:"tokens"`
-	TokensPerNFE float64               `json:"tokens_per_nfe"`
-	Growth       *sampling.TraceGrowth `json:"growth,omitempty"`       // how rows grow
-	LeftOut      int                   `json:"left_out,omitempty"`     // rows that the file had no room for
-	TornAtLine   int                   `json:"torn_at_line,omitempty"` // where a file ends too early
-	Rows         []RowSummary          `json:"rows"`
+	Trace        int              `json:"trace"` // version of the format
+	Model        string           `json:"model"`
+	Planner      string           `json:"planner"`
+	Options      any              `json:"options,omitempty"` // of the planner
+	Sampler      string           `json:"sampler"`
+	Seed         uint64           `json:"seed"`
+	Provider     string           `json:"provider,omitempty"`
+	NFE          int              `json:"nfe"` // of all rows
+	Tokens       int              `json:"tokens"`
+	TokensPerNFE float64          `json:"tokens_per_nfe"`
+	Growth       *sampling.Growth `json:"growth,omitempty"`       // how rows grow
+	LeftOut      int              `json:"left_out,omitempty"`     // rows that the file had no room for
+	TornAtLine   int              `json:"torn_at_line,omitempty"` // where a file ends too early
+	Rows         []RowSummary     `json:"rows"`
 }
 
 // RowSummary is one row of a [Summary].

@@ -46,7 +46,7 @@ func grow(t *testing.T, steps int) (file string, history [][]spot) {
 		t.Fatal(err)
 	}
 	id := int32(mask)
-	tr := sampling.NewTrace(&b, sampling.TraceHeader{Model: "grow", Sampler: "insertion", MaskID: &id, Growth: &sampling.TraceGrowth{Gap: sampling.GapEOS, Cap: 60, A: 1}})
+	tr := sampling.NewTrace(&b, sampling.TraceHeader{Model: "grow", Sampler: "insertion", MaskID: &id, Growth: &sampling.Growth{Gap: sampling.GapEOS, Cap: 60, A: 1}})
 	tr.Spell = letters
 	row := []spot{{token: end}}
 	frame := func(k int) sampling.Frame {

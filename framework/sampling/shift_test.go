@@ -73,7 +73,7 @@ func TestShiftProperties(t *testing.T) {
 func TestTraceOfGrowth(t *testing.T) {
 	var b bytes.Buffer
 	mask := int32(8)
-	tr := sampling.NewTrace(&b, sampling.TraceHeader{MaskID: &mask, Growth: &sampling.TraceGrowth{Gap: sampling.GapEOS, Cap: 6, A: 2}})
+	tr := sampling.NewTrace(&b, sampling.TraceHeader{MaskID: &mask, Growth: &sampling.Growth{Gap: sampling.GapEOS, Cap: 6, A: 2}})
 	tr.Admitted(sampling.Frame{Index: 0, Steps: 4, Tokens: []int32{1}, Flags: []sampling.Flags{given}})
 	tr.Stepped(sampling.Frame{Step: 0, NFE: 1, Tokens: []int32{8, 8, 1}, Flags: []sampling.Flags{blank, blank, given}, Guess: []int32{-1}, Inserted: []sampling.Insertion{{Gap: 0, Count: 2}}})
 	tr.Stepped(sampling.Frame{Step: 1, NFE: 2, Tokens: []int32{8, 8, 5, 1}, Flags: []sampling.Flags{blank, blank, 0, given}, Guess: []int32{3, 5, -1}, Entropy: []float32{2, 1, 0},
