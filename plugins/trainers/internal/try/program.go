@@ -12,6 +12,21 @@ import (
 // the numbers of every input by name and returns the outputs, which are float32; numbers for no input are left over.
 func Program(t testing.TB, b *graph.Builder, outputs []graph.Output, sizes map[string]int64, threads int) (run func(feeds map[string][]float64) map[string][]float32) {
 	t.Helper()
+	device, err := onnx.OpenDevice(t.Context(), onnx.Options{Threads: threads, Kernels: onnx.KernelsStandard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, run := compile(t, device, b, outputs, sizes)
+	t.Cleanup(func() {
+		_ = program.Close()
+		_ = device.Close()
+	})
+	return run
+}
+
+// compile is [Program] on a device that is open; the caller closes the program.
+func compile(t testing.TB, device *onnx.Device, b *graph.Builder, outputs []graph.Output, sizes map[string]int64) (*onnx.Program, func(map[string][]float64) map[string][]float32) {
+	t.Helper()
 	m, err := b.Model(outputs...)
 	if err != nil {
 		t.Fatal(err)
@@ -20,26 +35,18 @@ func Program(t testing.TB, b *graph.Builder, outputs []graph.Output, sizes map[s
 	for i, o := range outputs {
 		names[i] = o.Name
 	}
-	device, err := onnx.OpenDevice(t.Context(), onnx.Options{Threads: threads, Kernels: onnx.KernelsStandard})
-	if err != nil {
-		t.Fatal(err)
-	}
 	program, err := device.NewProgram(t.Context(), onnx.Model{Name: b.Name(), Data: m.Encode()}, onnx.ProgramOptions{Outputs: names, Dims: sizes})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = program.Close()
-		_ = device.Close()
-	})
 	feed, err := program.NewFeed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(feeds map[string][]float64) map[string][]float32 {
+	return program, func(feeds map[string][]float64) map[string][]float32 {
 		t.Helper()
 		for _, v := range b.Inputs() {
-			new(Case).fill(t, feed, v, feeds[v.Name()])
+			fill(t, feed, v, feeds[v.Name()])
 		}
 		if err := program.Run(t.Context(), feed); err != nil {
 			t.Fatal(err)

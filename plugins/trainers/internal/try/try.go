@@ -4,8 +4,8 @@ package try
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/mdmhost/mdmhost/framework/autodiff"
@@ -137,7 +137,6 @@ func (c *Case) Run(t testing.TB, device *onnx.Device, file []byte) map[string][]
 		}
 		return []graph.Value{logits}
 	})
-	names := []string{}
 	for _, o := range m.Graph.Outputs {
 		outputs = append(outputs, graph.Output{Name: o.Name, Value: values[o.Name]})
 	}
@@ -148,45 +147,15 @@ func (c *Case) Run(t testing.TB, device *onnx.Device, file []byte) map[string][]
 		}
 		outputs = append(outputs, graph.Output{Name: "grad", Value: grads[0]})
 	}
-	for _, o := range outputs {
-		names = append(names, o.Name)
-	}
-	whole, err := b.Model(outputs...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := device.NewProgram(t.Context(), onnx.Model{Name: c.Name, Data: whole.Encode()}, onnx.ProgramOptions{Outputs: names, Dims: map[string]int64{"B": c.Rows, "L": c.Length}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	feeds := maps.Clone(c.Feeds)
+	feeds["logits"], feeds["planner"] = c.Logits, c.Planner
+	program, run := compile(t, device, b, outputs, map[string]int64{"B": c.Rows, "L": c.Length})
 	defer func() { _ = program.Close() }()
-	feed, err := program.NewFeed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range bind {
-		c.fill(t, feed, bind[name], c.Feeds[name])
-	}
-	c.fill(t, feed, logits, c.Logits)
-	if c.Planner != nil {
-		c.fill(t, feed, trained, c.Planner)
-	}
-	if err := program.Run(t.Context(), feed); err != nil {
-		t.Fatal(err)
-	}
-	out := map[string][]float32{}
-	for _, name := range names {
-		v, err := program.Output(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[name] = slices.Clone(v)
-	}
-	return out
+	return run(feeds)
 }
 
 // fill writes an input; numbers that the case does not have are a mistake in the golden file.
-func (c *Case) fill(t testing.TB, feed *onnx.Feed, v graph.Value, numbers []float64) {
+func fill(t testing.TB, feed *onnx.Feed, v graph.Value, numbers []float64) {
 	t.Helper()
 	var n int
 	var err error
