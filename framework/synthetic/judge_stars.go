@@ -102,9 +102,9 @@ func readStar(prompt string) *star {
 	}
 	for i := range len(nodes) - 1 {
 		s.path += string(nodes[i : i+2])
-		if at >= 0 {
-			s.distance = append(s.distance, max(at-i, i-at), max(at-i-1, i+1-at))
-		}
+	}
+	if at >= 0 {
+		s.distance = distances(len(nodes), at)
 	}
 	return s
 }

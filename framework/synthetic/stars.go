@@ -115,14 +115,19 @@ func (g Graph) Row() Row {
 }
 
 // distance is [Row.Distance].
-func (g Graph) distance() (out []int) {
+func (g Graph) distance() []int {
 	at := 0
 	for i, node := range g.Path {
 		if node == g.Junction {
 			at = i
 		}
 	}
-	for i := range len(g.Path) - 1 {
+	return distances(len(g.Path), at)
+}
+
+// distances tells of each character of the text of a path of so many nodes how many edges it is from the node at a place.
+func distances(nodes, at int) (out []int) {
+	for i := range nodes - 1 {
 		out = append(out, max(at-i, i-at), max(at-i-1, i+1-at))
 	}
 	return out
