@@ -35,6 +35,7 @@ func RunToProto(r sampling.Run) *pb.StartRequest {
 	c := r.Capabilities
 	m := &pb.StartRequest{
 		Run: r.ID, Options: r.Options, MaskId: r.MaskID, V: int32(r.V), Temperature: r.Temperature, KeepsWritten: r.KeepsWritten,
+		Exponents: sampling.Bytes(r.Exponents),
 		Capabilities: &pb.Capabilities{
 			Serves: NeedsToProto(c.Serves), VocabDots: int32(c.VocabDots), State: c.State, MaxRows: int32(c.MaxRows), FixedRows: int32(c.FixedRows),
 			MaxLength: int32(c.MaxLength), FixedLength: int32(c.FixedLength), Padding: c.Padding, V: int32(c.V), Runtime: c.Runtime, Provider: c.Provider,
@@ -43,7 +44,6 @@ func RunToProto(r sampling.Run) *pb.StartRequest {
 	if g := r.Insertion; g != nil {
 		m.Insertion = &pb.Insertion{Gap: g.Gap, Cap: int32(g.Cap), A: g.A}
 	}
-	m.Exponents = sampling.Bytes(r.Exponents)
 	return m
 }
 
