@@ -1,6 +1,6 @@
 // Package insertion holds the quantities of insertion-based masked diffusion (FlexMDM, LoFlexMDM) under the papers' names. Time t runs
 // from 0, the empty string, to 1, the data. Every position of a clean string is dropped, then masked, then clean; with the speeds b_in
-// and b_um of a position both waits are exponential in one common clock (LoFlexMDM, section 4.2).
+// and b_um of a position both waits are exponential in one common clock (methods/loflexmdm.md, section 4.2).
 package insertion
 
 import "math"

@@ -1,6 +1,6 @@
 package model
 
-// ClockExponent is a of the clock U(t) = -log(1 - t^a) of an insertion model, whose rates are multipliers per unit of U (LoFlexMDM, section
+// ClockExponent is a of the clock U(t) = -log(1 - t^a) of an insertion model, whose rates are multipliers per unit of U (methods/loflexmdm.md, section
 // 4.2): that of the schedule kumaraswamy, 1 of others (FlexMDM).
 func (m *Model) ClockExponent() float64 {
 	if s := m.Manifest.Schedule; s.Kind == "kumaraswamy" && s.A > 0 {

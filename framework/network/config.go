@@ -37,7 +37,7 @@ const (
 
 	HeadTokens = ""      // logits [B, L, V]: a denoiser
 	HeadKeep   = "keep"  // keep [B, L]: the log-odds that a position's token is right, a planner (P2: path planning for masked diffusion)
-	HeadOrder  = "order" // order [B, L, 2]: raw scores of each position's insertion and unmasking speed, an order network (LoFlexMDM, section 4.2)
+	HeadOrder  = "order" // order [B, L, 2]: raw scores of each position's insertion and unmasking speed, an order network (methods/loflexmdm.md, section 4.6)
 
 	NoGaps  = ""    // rows keep their length
 	GapsEOS = "eos" // insertion_rate [B, L+1]: gap i lies before position i; the row ends with a fixed token, and the gap behind it is 0 (FlexMDM)

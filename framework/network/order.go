@@ -10,7 +10,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/model/safetensors"
 )
 
-// Order is the order network that an insertion model was trained with (LoFlexMDM, section 4.2). Sampling does without it; training on
+// Order is the order network that an insertion model was trained with (methods/loflexmdm.md, section 4.6). Sampling does without it; training on
 // and evaluating go on with it.
 type Order struct {
 	Config Config // of head "order"

@@ -1,6 +1,6 @@
 """Peer: insertion sampling in PyTorch eager mode, with the weights of a model directory. Usage: torch_insertion.py MODEL THREADS
 
-Tau-leaping on the clock's grid as a user would write it (LoFlexMDM, section 4.8): one forward pass over all rows, a draw
+Tau-leaping on the clock's grid as a user would write it (methods/loflexmdm.md, section 4.8): one forward pass over all rows, a draw
 for every mask, a Poisson number of new masks for every gap, rows rebuilt with a scatter. It refuses to serve unless its
 logits and rates agree with ONNX Runtime's to 1e-4. Every line {"b": rows, "steps": N} of the standard input samples a batch
 and answers {"ms": of the batch, "nfe": passes, "tokens": generated}.

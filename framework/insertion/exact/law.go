@@ -1,5 +1,5 @@
 // Package exact is the Bayes-optimal insertion model of a law over a few short strings, by enumeration: samplers that converge to
-// that law with it have no other mistake than their steps (LoFlexMDM, section 4.3). It serves tests and measurements, in Go and as a
+// that law with it have no other mistake than their steps (methods/loflexmdm.md, section 4.3). It serves tests and measurements, in Go and as a
 // model directory with an ONNX file.
 package exact
 

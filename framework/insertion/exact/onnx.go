@@ -10,7 +10,7 @@ import (
 
 // Graph is the model as ONNX, for rows of at most longest positions: input_ids and attention_mask int64 [B, L], timesteps float [B] (t, 0
 // = empty) to logits [B, L, V+2] and insertion_rate [B, L+1], with unmask_rate [B, L] where the law has speeds of unmasking. A row
-// finds its alignments by a number made of its tokens; their probabilities are the closed forms of LoFlexMDM, section 4.2.
+// finds its alignments by a number made of its tokens; their probabilities are the closed forms of methods/loflexmdm.md, section 4.2.
 func (l *Law) Graph(longest int, a float64) (*graph.Model, error) {
 	b := graph.NewBuilder("exact", 20)
 	ids := b.Input("input_ids", graph.Int64, graph.Dims("B", "L")...)

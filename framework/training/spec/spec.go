@@ -99,7 +99,7 @@ const (
 )
 
 // Clock is the schedule of trainers of insertion models: rates are multipliers per unit of U(t) = -log(1 - t^a), where t runs from 0,
-// the empty row, to 1 (LoFlexMDM, section 4.2). They tell the network that t, not its distance from the data, and its outputs have
+// the empty row, to 1 (methods/loflexmdm.md, section 4.2). They tell the network that t, not its distance from the data, and its outputs have
 // insertion_rate, float32 [B, L+1]. One that gives order, float32 [B, L, 2], is an order network: it reads the clean row, is of the
 // framework's own, and is saved with the model. With ShareWith "denoiser" it is a head on the denoiser's layers.
 const Clock = "kumaraswamy"

@@ -18,7 +18,7 @@ var (
 
 // TestSpeedsHideNoCost measures the evaluation's bound of the best denoiser, over all strings, states and the times that the host
 // draws: whatever the scores are, centred speeds cannot bring it below the data's entropy. Speeds near 0 can, for most of
-// their events come after the cut-off of times (LoFlexMDM, section 8.1): that is why r_min is 1.01.
+// their events come after the cut-off of times (methods/loflexmdm.md, section 8, item 1): that is why r_min is 1.01.
 func TestSpeedsHideNoCost(t *testing.T) {
 	entropy := 0.0
 	for _, q := range law {

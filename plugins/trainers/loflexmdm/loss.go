@@ -11,7 +11,7 @@ import (
 //
 //	S = 1/2 [sg(L1 - L2) (log p(z1) - log p(z2)) + L1 + L2],
 //
-// which is that of the bound's mean, the states' dependence on the speeds included (LoFlexMDM, section 4.4). Without the
+// which is that of the bound's mean, the states' dependence on the speeds included (methods/loflexmdm.md, section 4.4). Without the
 // gradient the first product would be no loss: it stands in the graph less its own value. The regulariser is added.
 func loss(g *graph.Builder, in trainer.Inputs, o Options) trainer.Loss {
 	b := read(g, in, o)
@@ -64,7 +64,7 @@ func eval(g *graph.Builder, in trainer.Inputs, o Options) trainer.Bound {
 }
 
 // metrics say how fast b_in is: its mean over free positions, and its spread, smallest and largest in a row, mean over rows that have any.
-// Speeds that all stand at r_min, or that never spread, are FlexMDM's (LoFlexMDM, section 8.2).
+// Speeds that all stand at r_min, or that never spread, are FlexMDM's (methods/loflexmdm.md, section 8, item 2).
 func (s *speeds) metrics(g *graph.Builder, in trainer.Inputs) []interpolant.Metric {
 	n := s.count(g, true) // [B, 1]
 	safe := g.Max(n, g.Float(1))

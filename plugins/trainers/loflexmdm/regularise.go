@@ -5,7 +5,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/insertion"
 )
 
-// regulariser is what speeds cost besides the bound, float32 [B] (LoFlexMDM, section 4.5), or no value where every weight is 0.
+// regulariser is what speeds cost besides the bound, float32 [B] (methods/loflexmdm.md, section 4.5), or no value where every weight is 0.
 func regulariser(g *graph.Builder, s speeds, o Options) (total graph.Value) {
 	add := func(weight float64, x graph.Value) {
 		if x = g.Mul(g.Float(weight), x); total.Given() {

@@ -29,7 +29,7 @@ func read(g *graph.Builder, in trainer.Inputs, o Options) speeds {
 	return s
 }
 
-// speed turns scores [B, L] into speeds above 0 (LoFlexMDM, sections 4.6 and 8.2).
+// speed turns scores [B, L] into speeds above 0 (methods/loflexmdm.md, sections 4.6 and 8, item 2).
 func (s *speeds) speed(g *graph.Builder, o Options, x graph.Value, centre float64) graph.Value {
 	var b graph.Value
 	switch o.Speeds {

@@ -12,7 +12,7 @@ import (
 
 // TestTheGradientIsUnbiased gives the training graph every pair of states of one string at one time, weighs the rows' gradients for
 // the order network's scores with the pairs' probabilities, and compares with the slope of the enumerated expectation of the
-// loss (LoFlexMDM, section 4.4).
+// loss (methods/loflexmdm.md, section 4.4).
 func TestTheGradientIsUnbiased(t *testing.T) {
 	for _, c := range []pairing{
 		{options: `{"l2": 0, "stretch": 1}`, a: 1, stretch: 1, speeds: func(s []float64) (bIn, bUm []float64) { return centred(s, 0, 2), ones() }},
