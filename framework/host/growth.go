@@ -17,14 +17,13 @@ func WithModel(cfg *config.Config, m *model.Model) (*config.Config, error) {
 }
 
 // WithManifest is [WithModel] for a model that is known by its name, mdm.json and generation_config.json alone.
+// Where settings are wrong it returns them with the problems.
 func WithManifest(cfg *config.Config, name string, m *model.Manifest, generation []byte) (_ *config.Config, err error) {
 	if m.Family == "insertion" {
-		if cfg, err = cfg.WithDefault("sampler.name", insertionSampler); err != nil {
-			return nil, err
-		}
+		cfg, err = cfg.WithDefault("sampler.name", insertionSampler) // a configuration with problems, too, so that all are told together
 	}
-	if len(generation) == 0 {
-		return cfg, nil
+	if cfg == nil || len(generation) == 0 {
+		return cfg, err
 	}
 	return cfg.WithModel(name+"/generation_config.json", generation)
 }
