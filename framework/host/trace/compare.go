@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -238,12 +239,25 @@ func settings(a, b *Trace) []SettingsPair {
 	return out
 }
 
+// setting is a header's value in words: options as JSON, and "none" where there are none.
+func setting(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "none"
+	case map[string]any:
+		if text, err := json.Marshal(v); err == nil {
+			return string(text)
+		}
+	}
+	return fmt.Sprint(v)
+}
+
 // Text draws the comparison, one row below the other.
 func (c *Comparison) Text(look Look) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n%s %s\n", look.in(title, "A"), c.A, look.in(title, "B"), c.B)
 	for _, s := range c.Settings {
-		fmt.Fprintf(&b, "%s %v | %v\n", s.Key, s.A, s.B)
+		fmt.Fprintf(&b, "%s %s | %s\n", s.Key, setting(s.A), setting(s.B))
 	}
 	fmt.Fprintf(&b, "rows %d, same answer %d, tokens agree %.1f%%, NFE %d | %d\n", len(c.Rows), c.Same, 100*c.Agreement, c.NFE[0], c.NFE[1])
 	for _, only := range []struct {
