@@ -92,7 +92,11 @@ func texts(cfg *config.Config, args []string, stdin io.Reader) ([]train.Text, er
 // score prints a line for each text, and what ran to standard error.
 func score(ctx context.Context, cfg *config.Config, o train.ScoreOptions, bound string, all []train.Text, out io.Writer) error {
 	line := func(s train.Score) error {
-		_, err := fmt.Fprintf(out, "%s %s nats  %s bits per token  (%d)  %s\n", strings.ReplaceAll(s.Kind, "_", " "), s.Nats, s.BitsPerToken, s.Tokens, strconv.Quote(s.Text))
+		perToken := ""
+		if s.Tokens > 0 { // an insertion model also says how likely it is to write nothing
+			perToken = fmt.Sprintf("  %s bits per token", s.BitsPerToken)
+		}
+		_, err := fmt.Fprintf(out, "%s %s nats%s  (%d)  %s\n", strings.ReplaceAll(s.Kind, "_", " "), s.Nats, perToken, s.Tokens, strconv.Quote(s.Text))
 		return err
 	}
 	if cfg.Format == "jsonl" {

@@ -67,7 +67,11 @@ func (k *Key) expected() string {
 		return k.Enum[0]
 	}
 	if k.Enum != nil {
-		return strings.Join(k.Enum[:len(k.Enum)-1], ", ") + " or " + k.Enum[len(k.Enum)-1]
+		words := slices.Clone(k.Enum)
+		if i := slices.Index(words, ""); i >= 0 {
+			words[i] = `""`
+		}
+		return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 	}
 	if k.Min != nil {
 		s += map[bool]string{true: " above ", false: " from "}[k.Above] + number(*k.Min)
