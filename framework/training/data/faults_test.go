@@ -28,7 +28,7 @@ func TestBadLines(t *testing.T) {
 				"a.jsonl:5: expected a JSON object: invalid character 'x' after top-level value at character 12"}, 4, []string{"ab..", "c..."}},
 		"JSON keys": {"a.jsonl", "{\"t\": \"ab\"}\n{\"x\": \"a\", \"b\": 1}\n{\"t\": 12}\n{\"t\": null}\n{\"t\": \"\"}\n", jsonl,
 			[]string{`a.jsonl:2: expected the key "t", found b, x`, "a.jsonl:3: t: expected a text, found 12", "a.jsonl:4: t: expected a text, found null",
-				"a.jsonl:5: t: expected text, found nothing"}, 4, []string{"ab.."}},
+				"a.jsonl:5: t: expected text, found nothing; data.empty=keep takes rows without any"}, 4, []string{"ab.."}},
 		"JSON UTF-8": {"a.jsonl", "{\"t\": \"ab\"}\n{\"t\": \"\xff\"}\n", jsonl, []string{"a.jsonl:2: expected UTF-8, found other bytes"}, 1, []string{"ab.."}},
 		"CSV fields": {"a.csv", "t,u\nab,c\nab\nd,e,f\n\"a\nb\",\ng,h", csv,
 			[]string{"a.csv:3: expected 2 fields as in the header, found 1", "a.csv:4: expected 2 fields as in the header, found 3"}, 2, []string{"ab..", "a\nb.", "g..."}},

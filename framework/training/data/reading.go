@@ -107,7 +107,11 @@ func (r *reading) fields(name string, line int, values []string, use func(record
 		}
 	}
 	if rec.text == "" && r.spec.Empty != Keep {
-		r.bad.add(name, line, fmt.Sprintf("%s: expected text, found nothing", r.spec.Column))
+		problem := r.spec.Column + ": expected text, found nothing"
+		if r.spec.Layout == Padded {
+			problem += "; data.empty=keep takes rows without any"
+		}
+		r.bad.add(name, line, problem)
 		return nil
 	}
 	return r.note(rec, use(rec))

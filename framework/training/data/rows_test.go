@@ -233,7 +233,7 @@ func TestEmpty(t *testing.T) {
 	_, err := of(func(*Spec) {})
 	wantError(t, err, "a.jsonl:2: is a row without any token; give it an end with data.eos", "a.jsonl:3: ")
 	_, err = of(func(s *Spec) { s.EOS, s.Empty = true, Error })
-	wantError(t, err, "a.jsonl:2: t: expected text, found nothing")
+	wantError(t, err, "a.jsonl:2: t: expected text, found nothing; data.empty=keep takes rows without any")
 	_, err = of(func(s *Spec) { s.Layout = Packed })
 	wantError(t, err, "data.empty: has no meaning for packed rows")
 }

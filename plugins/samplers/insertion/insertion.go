@@ -71,6 +71,8 @@ func build(o Options, run sampling.Run) (sdk.SampleFunc, error) {
 		return &sampling.Error{Code: sampling.InvalidConfig, Object: "sampler insertion", Problem: problem, Hint: hint}
 	}
 	switch {
+	case run.Exponents != nil:
+		return nil, refuse("opens every mask of a masked model at one speed, and this model's tokens have speeds of their own", "use --sampler masked --planner genmd4")
 	case o.Window && o.Confidence == "none":
 		return nil, refuse("window narrows which masks a confidence chooses from, but confidence is none", "set sampler.confidence, or leave out sampler.window")
 	case o.MaxRateStep > 0 && o.Grid != "clock":

@@ -162,6 +162,10 @@ func TestRefused(t *testing.T) {
 			t.Errorf("options %s: %v, expected a refusal that names %s", options, err, hint)
 		}
 	}
+	_, err := insertion.New().Start(t.Context(), sampling.Run{Options: []byte(`{}`), Exponents: []float32{1, 2}})
+	if err == nil || !strings.Contains(err.Error(), "--planner genmd4") {
+		t.Errorf("a model whose tokens have speeds: %v, expected a refusal that names the planner for it", err)
+	}
 }
 
 // A sampler asks for what its run has and its options read, so that a masked model is asked for no rates.
