@@ -11,12 +11,8 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
-	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
-
-// defaultGrowing is the insertion model that the binary carries.
-const defaultGrowing = "molecule-insertion"
 
 // insertion compares milliseconds per forward pass and per generated token of rows that grow, everything that a run does
 // included, with the same network in a PyTorch loop.
@@ -26,38 +22,12 @@ func (b bench) insertion(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	at := b.growing
-	if at == "" {
-		if at, err = copied(defaultGrowing, filepath.Join(dir, "model")); err != nil {
-			return err
-		}
-	}
 	for _, threads := range []int{1, 2} {
-		if err := errors.Join(b.compareGrowth(ctx, dir, at, threads), ctx.Err()); err != nil {
+		if err := errors.Join(b.compareGrowth(ctx, dir, b.growing, threads), ctx.Err()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// copied writes the files of an embedded model into a new directory.
-func copied(name, to string) (string, error) {
-	m, err := model.Open(name)
-	if err != nil {
-		return "", err
-	}
-	files, err := m.Files()
-	if err != nil {
-		return "", err
-	}
-	for _, f := range files {
-		text, err := m.ReadFile(f.Name)
-		path := filepath.Join(to, f.Name)
-		if err := errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o644)); err != nil {
-			return "", err
-		}
-	}
-	return to, nil
 }
 
 // compareGrowth measures batches of several sizes with a number of threads.
@@ -91,7 +61,7 @@ type grown struct {
 }
 
 func (b bench) compareRows(ctx context.Context, at string, threads, rows int, torch *peer) (err error) {
-	h, err := openGrowing(ctx, at, threads)
+	h, err := openGrowing(ctx, at, threads, rows)
 	if err != nil {
 		return err
 	}
@@ -133,9 +103,9 @@ func (g *grown) add(ms float64, nfe, tokens int) float64 {
 
 func (g *grown) perToken() float64 { return g.ms / float64(max(g.tokens, 1)) }
 
-func openGrowing(ctx context.Context, at string, threads int) (*host.Host, error) {
+func openGrowing(ctx context.Context, at string, threads, rows int) (*host.Host, error) {
 	var given []config.Assignment
-	for _, kv := range [][2]string{{"model", at}, {"runtime.provider", "cpu"}, {"runtime.threads", strconv.Itoa(threads)}, {"sampling.temperature", "1"}, {"sampling.top_p", "1"},
+	for _, kv := range [][2]string{{"model", at}, {"runtime.provider", "cpu"}, {"runtime.threads", strconv.Itoa(threads)}, {"batch", strconv.Itoa(rows)}, {"sampling.temperature", "1"}, {"sampling.top_p", "1"},
 		{"sampler.name", "insertion"}, {"seed", "1"}} {
 		given = append(given, config.Assignment{Key: kv[0], Value: kv[1], Flag: "bench"})
 	}

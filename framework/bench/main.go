@@ -52,11 +52,13 @@ func main() {
 	flag.DurationVar(&b.budget, "budget", 15*time.Second, "time for each figure, about")
 	flag.BoolVar(&b.profile, "profile", false, "print where the time of a gradient step goes, by operator")
 	flag.StringVar(&b.setting, "setting", "", "measure the gradient steps of this setting alone, such as molecule_order")
-	flag.StringVar(&b.growing, "insertion", "", "`directory` of the insertion model that is sampled from; nothing: the embedded molecule-insertion")
+	flag.StringVar(&b.growing, "insertion", "framework/model/embedded/molecule-insertion", "`directory` of the insertion model that is sampled from")
 	flag.Parse()
 	// The benchmarks of the runtime run in another folder.
-	if path, err := filepath.Abs(b.model); err == nil {
-		b.model = path
+	for _, dir := range []*string{&b.model, &b.growing} {
+		if path, err := filepath.Abs(*dir); err == nil {
+			*dir = path
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
