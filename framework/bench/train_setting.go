@@ -37,8 +37,8 @@ type setting struct {
 var settings = []*setting{
 	{"sudoku", sized(14, 128, 81, network.Sudoku), nil, 64, 81, 13, []int64{13}, byTime},
 	{"text", sized(64, 256, 256, network.RoPE), nil, 16, 256, 63, []int64{63}, byTime},
-	{"molecule_order", growing(128, 4, 48), ordering(128, 4, 48), 64, 48, molecules - 1, never, ""},
-	{"stars_order", growing(64, 3, 48), ordering(64, 3, 48), 32, 48, molecules - 1, never, ""},
+	{"molecule_order", growing(128, 4, 48), ordering(128, 4, 48), 64, 48, molecules - 1, never, uniform},
+	{"stars_order", growing(64, 3, 48), ordering(64, 3, 48), 32, 48, molecules - 1, never, uniform},
 }
 
 // The vocabulary of rows that grow: its last tokens are the end of a row, the padding and the mask.
@@ -63,6 +63,9 @@ func ordering(d, layers, length int) *network.Config {
 
 // byTime spares evaluations an input that the steps do not have.
 const byTime = `{"eval": "time"}`
+
+// uniform draws the times of rows that grow uniformly, as the peer does.
+const uniform = `{"stretch": 1}`
 
 // sized is a network of 6 layers and 4 heads with the default norms and activation.
 func sized(v, d, length int, positions string) network.Config {
