@@ -119,7 +119,7 @@ func TestNetworkAndPlannerBelongTogether(t *testing.T) {
 		{"planner=confidence planner.network=rxnmapper-albert", "planner.network (--set): INVALID_CONFIG: planner confidence with these options reads no scores of a network; leave it out"},
 		{"planner=p2 planner.network=rxnmapper-albert", "planner p2 with these options reads no scores"},
 		{"planner=p2 planner.unmask_score=bert planner.network=sudoku", "name a network that was trained on the same tokens"},
-		{"planner=p2 planner.unmask_score=bert planner.network=rxnmaper", `planner.network (--set): model "rxnmaper": is neither embedded nor a directory; there are molecule, maze, rxnmapper-albert`},
+		{"planner=p2 planner.unmask_score=bert planner.network=rxnmaper", `planner.network (--set): model "rxnmaper": is neither embedded nor a directory; there are molecule, maze, molecule-insertion, rxnmapper-albert`},
 	} {
 		t.Run(c.settings, func(t *testing.T) {
 			var flags []config.Assignment

@@ -24,13 +24,23 @@ func TestEmbedded(t *testing.T) {
 			t.Errorf("%s: Dir %q, Name %q, %d bytes", name, m.Dir, m.Name, len(m.ONNX))
 		}
 		for _, line := range bytes.Split(bytes.TrimSpace(m.Examples), []byte("\n")) {
-			var in struct{ Infill string }
+			var in struct{ Infill, Prompt *string }
 			if err := json.Unmarshal(line, &in); err != nil {
 				t.Fatal(err)
 			}
-			row, err := m.EncodeInfill(in.Infill)
-			if err != nil || row.Blanks() == 0 || row.Unknown != nil {
-				t.Errorf("%s: example %s: %d blanks, unknown %v, %v", name, line, row.Blanks(), row.Unknown, err)
+			var row model.Row
+			var err error
+			switch {
+			case in.Infill != nil:
+				row, err = m.EncodeInfill(*in.Infill)
+			case in.Prompt != nil:
+				row, err = m.EncodePrompt(*in.Prompt, 0)
+			default:
+				t.Errorf("%s: example %s: neither infill nor prompt", name, line)
+				continue
+			}
+			if err != nil || !row.Opens() || row.Unknown != nil {
+				t.Errorf("%s: example %s: opens %t, unknown %v, %v", name, line, row.Opens(), row.Unknown, err)
 			}
 		}
 	}

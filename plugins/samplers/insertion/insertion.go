@@ -6,6 +6,7 @@ package insertion
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
@@ -71,7 +72,7 @@ func build(o Options, run sampling.Run) (sdk.SampleFunc, error) {
 		return &sampling.Error{Code: sampling.InvalidConfig, Object: "sampler insertion", Problem: problem, Hint: hint}
 	}
 	switch {
-	case run.Exponents != nil:
+	case slices.ContainsFunc(run.Exponents, func(w float32) bool { return w != 1 }):
 		return nil, refuse("opens every mask of a masked model at one speed, and this model's tokens have speeds of their own", "use --sampler masked --planner genmd4")
 	case o.Window && o.Confidence == "none":
 		return nil, refuse("window narrows which masks a confidence chooses from, but confidence is none", "set sampler.confidence, or leave out sampler.window")
