@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -32,14 +31,11 @@ func (b bench) insertion(ctx context.Context) (err error) {
 
 // compareGrowth measures batches of several sizes with a number of threads.
 func (b bench) compareGrowth(ctx context.Context, dir, at string, threads int) (err error) {
-	torch, err := startPeer(b.python, filepath.Join(dir, "peers", "torch_insertion.py"), at, strconv.Itoa(threads))
-	var lacks missing
-	switch {
-	case errors.As(err, &lacks):
-		fmt.Printf("peer torch missing\n# %s: %s\n", b.python, lacks)
-	case err != nil:
-		return fmt.Errorf("%w; `just peers` makes the environment, or set MDMHOST_PEERS", err)
-	default:
+	torch, err := b.startTorch(dir, "torch_insertion.py", at, strconv.Itoa(threads))
+	if err != nil {
+		return err
+	}
+	if torch != nil {
 		defer func() { err = errors.Join(err, torch.close()) }()
 		fmt.Println("#", torch.name)
 	}

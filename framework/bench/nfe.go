@@ -21,23 +21,18 @@ func (b bench) nfe(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	start := func(script string) (*peer, error) {
-		return startPeer(b.python, filepath.Join(dir, "peers", script), filepath.Join(b.model, "onnx", "model.onnx"))
-	}
-	python, err := start("ort_loop.py")
+	network := filepath.Join(b.model, "onnx", "model.onnx")
+	python, err := startPeer(b.python, filepath.Join(dir, "peers", "ort_loop.py"), network)
 	if err != nil {
 		return fmt.Errorf("%w; `just peers` makes the environment, or set MDMHOST_PEERS", err)
 	}
 	defer func() { err = errors.Join(err, python.close()) }()
 	fmt.Println("#", python.name)
-	torch, err := start("torch_loop.py")
-	var lacks missing
-	switch {
-	case errors.As(err, &lacks):
-		fmt.Printf("peer torch missing\n# %s: %s\n", b.python, lacks)
-	case err != nil:
+	torch, err := b.startTorch(dir, "torch_loop.py", network)
+	if err != nil {
 		return err
-	default:
+	}
+	if torch != nil {
 		fmt.Println("#", torch.name)
 		defer func() { err = errors.Join(err, torch.close()) }()
 	}

@@ -53,6 +53,20 @@ func startPeer(python, script string, args ...string) (*peer, error) {
 	return startProcess(exec.Command(python, append([]string{"-B", script}, args...)...))
 }
 
+// startTorch starts a peer that needs PyTorch. Where the interpreter lacks it there is none, and a line that says so.
+func (b bench) startTorch(dir, script string, args ...string) (*peer, error) {
+	p, err := startPeer(b.python, filepath.Join(dir, "peers", script), args...)
+	var lacks missing
+	switch {
+	case errors.As(err, &lacks):
+		fmt.Printf("peer torch missing\n# %s: %s\n", b.python, lacks)
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%w; `just peers` makes the environment, or set MDMHOST_PEERS", err)
+	}
+	return p, nil
+}
+
 // startProcess starts a peer of any kind.
 func startProcess(cmd *exec.Cmd) (*peer, error) {
 	cmd.Stderr = os.Stderr

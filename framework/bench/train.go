@@ -69,14 +69,11 @@ func (b bench) compareSteps(ctx context.Context, dir string, s *setting, threads
 		}
 		runners = append(runners, &runner{name: form, process: p})
 	}
-	torch, err := startPeer(b.python, filepath.Join(dir, "peers", "torch_step.py"), at, fmt.Sprint(threads))
-	var lacks missing
-	switch {
-	case errors.As(err, &lacks):
-		fmt.Printf("peer torch missing\n# %s: %s\n", b.python, lacks)
-	case err != nil:
-		return fmt.Errorf("%w; `just peers` makes the environment, or set MDMHOST_PEERS", err)
-	default:
+	torch, err := b.startTorch(dir, "torch_step.py", at, fmt.Sprint(threads))
+	if err != nil {
+		return err
+	}
+	if torch != nil {
 		runners = append(runners, &runner{name: torch.name, process: torch})
 	}
 	subjects := make([]subject, len(runners))
