@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 // planners measures what one call to a planner's process takes when calls follow each other: transport, coding and the

@@ -20,10 +20,10 @@ import (
 	"github.com/mdmhost/mdmhost/framework/host/backend"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/scorer"
-	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/proto/shm"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 // Options are what a program, not a user, decides about a host.

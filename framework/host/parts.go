@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/mdmhost/mdmhost/framework/host/config"
-	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 	"github.com/mdmhost/mdmhost/planners"
 	"github.com/mdmhost/mdmhost/plugins/proto/shm"
 	"github.com/mdmhost/mdmhost/plugins/samplers"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 	"github.com/mdmhost/mdmhost/plugins/trainers"
 )
 

@@ -5,11 +5,11 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners"
 	"github.com/mdmhost/mdmhost/plugins/samplers"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 	"github.com/mdmhost/mdmhost/plugins/trainers"
 )
 

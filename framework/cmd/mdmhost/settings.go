@@ -11,7 +11,7 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
-	"github.com/mdmhost/mdmhost/framework/host/supervise"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 // settings collects what the flags of one call say about the configuration, in the order of the command line.

@@ -8,15 +8,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 // TestSomebodysPlanner builds the example as its author would, in its own module, and runs it.
 func TestSomebodysPlanner(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "calm-planner")
 	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Dir = filepath.Join("..", "..", "..", "plugins", "examples", "calm-planner")
+	build.Dir = filepath.Join("..", "examples", "calm-planner")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 // oneByOne denoises, opens the first masked position of every row by its own decision, and steps once by the planner's.

@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/proto/shm"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 // everything is the set of all statistics that a row can carry.

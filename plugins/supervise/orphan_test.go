@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 // hostUntilKilled is the host process of TestPluginsFollowTheirHost; with a file to note its number in, the plugin hangs

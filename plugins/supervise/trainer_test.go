@@ -15,13 +15,13 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/mdmhost/mdmhost/framework/graph"
-	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 	pb "github.com/mdmhost/mdmhost/plugins/proto/mdmhost/v1"
 	"github.com/mdmhost/mdmhost/plugins/proto/wire"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
 	"github.com/mdmhost/mdmhost/plugins/sdk/trainer"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 type linearOptions struct {
@@ -229,7 +229,7 @@ func TestAPlannerIsNoTrainer(t *testing.T) {
 func TestSomebodysTrainer(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "focal-trainer")
 	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Dir = filepath.Join("..", "..", "..", "plugins", "examples", "focal-trainer")
+	build.Dir = filepath.Join("..", "examples", "focal-trainer")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mdmhost/mdmhost/framework/host/supervise"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/samplers/masked"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 // zeros is a denoiser that proposes token 0 everywhere.
