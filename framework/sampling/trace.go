@@ -49,7 +49,20 @@ const (
 	TraceEnd     = "end"      // a row's result
 	TraceTokens  = "tokens"   // how tokens read that are met from here on
 	TraceLeftOut = "left_out" // the last line of a trace that reached its size: so many rows are not in it
+
+	TraceStart = "start" // recorded runs: how the planner was started, as messages of the plugin protocol
+	TracePlan  = "plan"  // recorded runs: one question to the planner and its answer
 )
+
+// TraceCall is a line of a recorded run, of event [TraceStart] or [TracePlan]. Question and Answer are encoded messages of the plugin
+// protocol (mdmhost.v1): StartRequest and StartReply, or Step and PlanReply; logits stand in the message. They let a planner be asked
+// the same again without a model.
+type TraceCall struct {
+	Event    string `json:"event"`
+	Planner  string `json:"planner,omitempty"` // start: who answered
+	Question []byte `json:"question"`
+	Answer   []byte `json:"answer"`
+}
 
 // TraceEvent is one further line. A step writes and masks first, then positions leave, then masks come: the positions of opened,
 // remasked, guess and deleted are those of the row before the step, the gaps of inserted those of the row without the deleted.

@@ -29,6 +29,11 @@ type Spec struct {
 	Dir       string // working folder, or the host's
 	Deadlines Deadlines
 	Logger    hclog.Logger // takes what the plugin logs and prints; nil drops it
+	Limits    Limits
+	// MTLS makes host and plugin prove each other who they are, by certificates made for this process (go-plugin's AutoMTLS).
+	MTLS bool
+	// Reattach connects to a process that somebody else has started, such as a debugger, instead of starting one; nil starts one.
+	Reattach *Reattach
 	// Memory is where the runtime puts logits for the plugin; nil makes one for this plugin alone.
 	Memory *shm.Memory
 }
@@ -38,6 +43,20 @@ type Deadlines struct {
 	Start time.Duration // from launch to the handshake; 0 is 10 s
 	Call  time.Duration // for one answer, and for a sampler between two requests; 0 is 30 s
 	Raise string        // what a user does to give more time, for messages
+}
+
+// Limits bound what a plugin's process may take, where the system can; zero values do not bound.
+type Limits struct {
+	Memory    int64 // bytes of data
+	OpenFiles int
+}
+
+// Reattach is where a plugin that runs already is to be found: what it printed when it was started with --debug.
+type Reattach struct {
+	Kind     string `json:"kind"`
+	Pid      int    `json:"pid"`
+	Addr     string `json:"addr"`     // path of its unix socket
+	Protocol int    `json:"protocol"` // version of the plugin protocol
 }
 
 // SelfArgs are the arguments with which this program starts itself as a first-party plugin.

@@ -19,7 +19,7 @@ import (
 
 var sampleFlags = []string{
 	"model", "planner", "sampler", "runtime", "steps", "length", "num", "batch", "temperature", "top-p", "top-k", "min-p", "seed",
-	"prompt", "infill", "prompts", "format", "details", "out", "overwrite", "trace", "watch",
+	"prompt", "infill", "prompts", "format", "details", "out", "overwrite", "trace", "record", "watch",
 }
 
 func newSample() *cobra.Command {

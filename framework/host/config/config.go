@@ -32,6 +32,7 @@ type Config struct {
 	Out       string `koanf:"out"`
 	Overwrite bool   `koanf:"overwrite"`
 	Trace     string `koanf:"trace"`
+	Record    bool   `koanf:"record"`
 	Watch     bool   `koanf:"watch"`
 
 	Trainer   Part      `koanf:"trainer"`
@@ -74,11 +75,18 @@ type Planner struct {
 	Network string `koanf:"network"` // embedded model or directory; "": none
 }
 
-// Plugins bounds how long plugins may take, in seconds, and what is shown of their logs.
+// Plugins says where plugins are found, what their processes may see and take, in seconds and bytes, and what is shown of their logs.
 type Plugins struct {
 	StartTimeout float64 `koanf:"start_timeout"` // from launch to the first word
 	CallTimeout  float64 `koanf:"call_timeout"`  // for one answer
 	Log          string  `koanf:"log"`           // the least level that is shown of what plugins log
+
+	Path      string   `koanf:"path"`       // folders of plugins, separated as in PATH
+	Env       []string `koanf:"env"`        // variables that are let through
+	MTLS      bool     `koanf:"mtls"`       // certificates on both sides
+	Memory    int      `koanf:"memory"`     // MiB; 0: no limit
+	OpenFiles int      `koanf:"open_files"` // 0: the system's limit
+	Reattach  string   `koanf:"reattach"`   // of processes that run already
 }
 
 // Sampling says how tokens are drawn.

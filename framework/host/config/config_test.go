@@ -68,11 +68,21 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// Some variables have names of their own; beside the key's own variable they are one source.
+func TestShortVariables(t *testing.T) {
+	c := load(t, config.Sources{Environ: []string{"MDMHOST_LOG=debug", "MDMHOST_PLUGIN_PATH=/a:/b", "MDMHOST_REATTACH={}"}})
+	got := []string{c.Plugins.Log, c.Plugins.Path, c.Plugins.Reattach, c.Origin("plugins.log").String()}
+	if diff := cmp.Diff([]string{"debug", "/a:/b", "{}", "MDMHOST_LOG"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestEveryKeyReachesItsField(t *testing.T) {
 	values := map[string]string{
 		"model": "m", "runtime.kind": "onnx", "runtime.provider": "auto", "runtime.threads": "2", "runtime.device": "1",
 		"runtime.library": "lib", "runtime.head": "go", "runtime.library_dirs": "/a:/b", "runtime.optimize": "off", "runtime.arena": "false",
-		"runtime.warmup": "true", "plugins.start_timeout": "1.5", "plugins.call_timeout": "2", "plugins.log": "info", "planner.name": "eb", "planner.network": "n", "sampler.name": "other",
+		"runtime.warmup": "true", "plugins.start_timeout": "1.5", "plugins.call_timeout": "2", "plugins.log": "info", "plugins.path": "/p:/q", "plugins.env": `["HF_HOME"]`, "plugins.mtls": "true", "plugins.memory": "512",
+		"plugins.open_files": "64", "plugins.reattach": "{}", "record": "true", "planner.name": "eb", "planner.network": "n", "sampler.name": "other",
 		"sampling.temperature": "0.7", "sampling.top_k": "5", "sampling.top_p": "0.9", "sampling.min_p": "0.1",
 		"sampling.suppress_tokens": "[3, 4]", "sampling.draw": "gumbel", "num": "2", "batch": "3", "steps": "4", "length": "5",
 		"seed": "18446744073709551615", "prompt": "p", "format": "jsonl", "details": "true", "out": "o", "overwrite": "true",
@@ -99,7 +109,8 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 		Model: "m", Runtime: config.Runtime{Kind: "onnx", Provider: "auto", Threads: 2, Device: 1, Library: "lib", Head: "go",
 			LibraryDirs: []string{"/a", "/b"}, Optimize: "off", Warmup: true,
 			SessionConfig: map[string]string{"session.intra_op.allow_spinning": "1"}},
-		Plugins: config.Plugins{StartTimeout: 1.5, CallTimeout: 2, Log: "info"},
+		Plugins: config.Plugins{StartTimeout: 1.5, CallTimeout: 2, Log: "info", Path: "/p:/q", Env: []string{"HF_HOME"}, MTLS: true, Memory: 512, OpenFiles: 64,
+			Reattach: "{}"},
 		Planner: config.Planner{Part: config.Part{Name: "eb", Options: map[string]any{"gamma": config.Text("0.2")}}, Network: "n"},
 		Sampler: config.Part{Name: "other"},
 		Sampling: config.Sampling{Temperature: 0.7, TopK: 5, TopP: 0.9, MinP: 0.1, SuppressTokens: []int32{3, 4}, Draw: "gumbel",
@@ -107,7 +118,7 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 			ConfidenceEOSEOTInf: true, BeginSuppressTokens: []int32{2}, CreditAlpha: 0.7, CreditGamma: 0.3, CreditBeta: 0.9,
 			BlockLength: 32, BlockAlign: "absolute", Stop: []string{"a:b", "c"}, EOSEarlyStop: true, StopAt: "end", MaxNFE: 9, PadTo: 64},
 		Num: 2, Batch: 3, Steps: 4, Length: 5, Seed: &seed, Prompt: "p", Format: "jsonl", Details: true, Out: "o",
-		Overwrite: true, Trace: "t", Watch: true,
+		Overwrite: true, Trace: "t", Record: true, Watch: true,
 	}
 	for i := range reflect.TypeFor[config.Config]().NumField() {
 		f := reflect.TypeFor[config.Config]().Field(i)

@@ -42,7 +42,13 @@ var samplingKeys = []Key{
 	{Name: "sampler.name", Kind: String, Default: "masked", Help: "sampler: the name of an installed one or the path of a binary"},
 	{Name: "plugins.start_timeout", Kind: Float, Default: 10.0, Min: at(0), Above: true, Max: at(3600), Help: "seconds that a plugin may take to start"},
 	{Name: "plugins.call_timeout", Kind: Float, Default: 30.0, Min: at(0), Above: true, Max: at(86400), Help: "seconds that a plugin may take for one answer"},
-	{Name: "plugins.log", Kind: String, Default: "warn", Enum: []string{"off", "error", "warn", "info", "debug"}, Help: "least level shown of what plugins log; debug shows what they print, too"},
+	{Name: "plugins.log", Kind: String, Default: "warn", Enum: []string{"off", "error", "warn", "info", "debug"}, Help: "least level shown of what plugins log, and of what the host says of them; debug shows what they print, too (MDMHOST_LOG)"},
+	{Name: "plugins.path", Kind: String, Default: "", Help: "folders in which plugins are looked for by their names, before the project's .mdmhost/plugins and the user's, separated as in PATH (MDMHOST_PLUGIN_PATH)"},
+	{Name: "plugins.env", Kind: Texts, Default: []any{}, Help: "names of environment variables that plugins may see; they see no others"},
+	{Name: "plugins.mtls", Kind: Bool, Default: false, Help: "let host and plugin prove each other who they are, by certificates made for the run"},
+	{Name: "plugins.memory", Kind: Int, Default: 0, Min: at(0), Help: "MiB of memory that a plugin's process may take, where the system can limit it (0: no limit)"},
+	{Name: "plugins.open_files", Kind: Int, Default: 0, Min: at(0), Help: "files that a plugin's process may have open, where the system can limit it (0: the system's own limit)"},
+	{Name: "plugins.reattach", Kind: String, Default: "", Help: "plugins that run already, in a debugger: the line that they printed when they were started with --debug (MDMHOST_REATTACH)"},
 	{Name: "sampling.temperature", Kind: Float, Default: 1.0, Min: at(0), Help: "temperature of the draw (0: the most probable token)"},
 	{Name: "sampling.top_k", Kind: Int, Default: 0, Min: at(0), Help: "draw from the k most probable tokens (0: all)"},
 	{Name: "sampling.top_p", Kind: Float, Default: 1.0, Min: at(0), Above: true, Max: at(1), Help: "draw from the smallest set of tokens with this probability (1: all)"},
@@ -81,6 +87,7 @@ var samplingKeys = []Key{
 	{Name: "out", Kind: String, Default: "", Help: "file for the answers, resumed after an interruption (empty: standard output)"},
 	{Name: "overwrite", Kind: Bool, Default: false, Help: "replace the files for the answers and the trace instead of resuming or refusing"},
 	{Name: "trace", Kind: String, Default: "", Help: "file for the trace of every step: one HTML page if it ends in .html, else JSON lines (mdmhost trace shows both); entropies and probabilities are computed for it, tokens stay the same"},
+	{Name: "record", Kind: Bool, Default: false, Help: "put every question to the planner and its answer into the trace, for `mdmhost plugin check --replay`; a trace of JSON lines only"},
 	{Name: "watch", Kind: Bool, Default: false, Help: "show the canvas while it fills"},
 }
 

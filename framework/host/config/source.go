@@ -30,6 +30,9 @@ const EnvFile = "MDMHOST_CONFIG"
 // reserved are variables that begin like settings and mean something else: those of benchmarks and of plugin processes.
 var reserved = []string{EnvFile, "MDMHOST_PEERS", "MDMHOST_PLUGIN", "MDMHOST_LIFELINE_FD", "MDMHOST_SHARED_FD"}
 
+// shortVariables are variables with names of their own that stand for a key.
+var shortVariables = map[string]string{"MDMHOST_LOG": "plugins.log", "MDMHOST_PLUGIN_PATH": "plugins.path", "MDMHOST_REATTACH": "plugins.reattach"}
+
 func defaults() []setting {
 	var out []setting
 	for _, k := range Keys {
@@ -49,7 +52,10 @@ func fromEnv(environ []string) ([]setting, error) {
 		EnvironFunc: func() []string { return environ },
 		TransformFunc: func(name, value string) (string, any) {
 			if !slices.Contains(reserved, name) {
-				key := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, envPrefix), "__", "."))
+				key, short := shortVariables[name]
+				if !short {
+					key = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, envPrefix), "__", "."))
+				}
 				out = append(out, setting{key, Text(value), Origin{LayerEnv, name}})
 			}
 			return "", nil
