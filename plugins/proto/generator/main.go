@@ -1,5 +1,5 @@
-// Command generator writes the Go code of the plugin protocol: it compiles the .proto file and runs the two code
-// generators whose versions this module pins.
+// Command generator writes what is made of the plugin protocol: it compiles the .proto file, runs the two code generators whose
+// versions this module pins, and keeps the descriptor with the comments.
 //
 //	go run . PROTO_ROOT OUT
 package main
@@ -15,6 +15,7 @@ import (
 	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
 )
@@ -54,7 +55,22 @@ func generate(root, out string) error {
 			return fmt.Errorf("%s: %w", tool, err)
 		}
 	}
-	return nil
+	return describe(files[0], filepath.Join(out, commented))
+}
+
+// commented is the descriptor with the comments, which the reference is written from.
+const commented = "source/plugin.binpb"
+
+// describe writes the descriptor of the file with its comments, byte for byte the same at every run.
+func describe(file protoreflect.FileDescriptor, path string) error {
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(protodesc.ToFileDescriptorProto(file))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, raw, 0o644)
 }
 
 // run gives one generator the request and writes the files that it answers.
