@@ -65,7 +65,7 @@ func replaceDir(dir string, files map[string][]byte, check func(written string) 
 	}
 	put := os.Rename
 	if exists {
-		put = exchange // and the old one is removed under the name of the new
+		put = wholefile.Exchange // and the old one is removed under the name of the new
 	}
 	if err := put(tmp, dir); err != nil {
 		return err

@@ -46,3 +46,24 @@ func TestReplace(t *testing.T) {
 		t.Error("a file below a file was written")
 	}
 }
+
+func TestExchange(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	for _, d := range []string{a, b} {
+		if err := errors.Join(os.Mkdir(d, 0o755), os.WriteFile(filepath.Join(d, "f"), []byte(d), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := wholefile.Exchange(a, b); err != nil {
+		t.Fatal(err)
+	}
+	for now, before := range map[string]string{a: b, b: a} {
+		if got, err := os.ReadFile(filepath.Join(now, "f")); err != nil || string(got) != before {
+			t.Errorf("%s holds %q (%v), expected %q", now, got, err, before)
+		}
+	}
+	if err := wholefile.Exchange(filepath.Join(dir, "none"), b); err == nil {
+		t.Error("a directory traded names with nothing")
+	}
+}
