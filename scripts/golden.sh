@@ -32,7 +32,7 @@ own() { # own SCRIPT ARGUMENTS... : the script writes its files itself, into its
     (cd "$(dirname "$1")" && "$python" "$(basename "$1")" "${@:2}")
 }
 
-golden planners/count/testdata/counts.json "$MDM_REFERENCE"
+golden plugins/sdk/count/testdata/counts.json "$MDM_REFERENCE"
 golden planners/testdata/golden.json.gz "$MDM_REFERENCE"
 script=distributions.py golden planners/testdata/distributions.json.gz "$MDM_REFERENCE"
 golden planners/eb/testdata/golden.json "$MDM_REFERENCE"

@@ -8,8 +8,8 @@ import (
 	"math"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
-	"github.com/mdmhost/mdmhost/planners/count"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
+	"github.com/mdmhost/mdmhost/plugins/sdk/count"
 )
 
 // Options of the planner "ancestral".

@@ -5,13 +5,13 @@ package confidence
 
 import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
-	"github.com/mdmhost/mdmhost/planners/count"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
+	"github.com/mdmhost/mdmhost/plugins/sdk/count"
 )
 
 // New returns the planner "confidence" with the options of [count.Options].
 func New() sampling.Planner {
-	return count.New("confidence", "opens the positions with the largest top probability first", func(r sdk.Row, k, _ int) sdk.Positions {
+	return count.New("confidence", func(r sdk.Row, k, _ int) sdk.Positions {
 		return r.Eligible().LargestBy(r.P1, k)
-	}, sdk.P1)
+	}, sdk.Needs(sdk.P1), sdk.Version("1.1.0"), sdk.Summary("opens the positions with the largest top probability first"))
 }

@@ -6,8 +6,8 @@ package lowconfidence
 import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners/certainty"
-	"github.com/mdmhost/mdmhost/planners/count"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
+	"github.com/mdmhost/mdmhost/plugins/sdk/count"
 )
 
 // Options of the planner "low_confidence".

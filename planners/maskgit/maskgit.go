@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
-	"github.com/mdmhost/mdmhost/planners/count"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
+	"github.com/mdmhost/mdmhost/plugins/sdk/count"
 )
 
 // Options of the planner "maskgit".

@@ -4,13 +4,13 @@ package random
 
 import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
-	"github.com/mdmhost/mdmhost/planners/count"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
+	"github.com/mdmhost/mdmhost/plugins/sdk/count"
 )
 
 // New returns the planner "random" with the options of [count.Options].
 func New() sampling.Planner {
-	return count.New("random", "opens positions in uniformly random order", func(r sdk.Row, k, _ int) sdk.Positions {
+	return count.New("random", func(r sdk.Row, k, _ int) sdk.Positions {
 		return r.Eligible().SmallestBy64(r.Uniform, k)
-	}, sdk.Uniform)
+	}, sdk.Needs(sdk.Uniform), sdk.Version("1.1.0"), sdk.Summary("opens positions in uniformly random order"))
 }

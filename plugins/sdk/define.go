@@ -41,6 +41,16 @@ func NeedsFor[O any](needs func(O) sampling.Needs) Option {
 	}
 }
 
+// NeedsOf returns the statistics that options declare, so that one who makes planners out of other people's options can add to them
+// or leave some out by [NeedsFor].
+func NeedsOf(opts ...Option) sampling.Needs {
+	var d definition
+	for _, o := range opts {
+		o(&d)
+	}
+	return d.Needs
+}
+
 // Version is the plugin's own version, such as "0.1.0".
 func Version(version string) Option { return func(d *definition) { d.Version = version } }
 

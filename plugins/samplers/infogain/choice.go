@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
-	"github.com/mdmhost/mdmhost/planners/count"
+	"github.com/mdmhost/mdmhost/plugins/sdk/count"
 )
 
 // choice is what one row may do in a step.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/mdmhost/mdmhost/planners/count"
+	"github.com/mdmhost/mdmhost/plugins/sdk/count"
 )
 
 var names = []string{"auto", "k", "uniform", "linear", "cosine", "dream", "alpha", "arccos", "pow2", "pow3", "pow0.5", "log", "exp"}

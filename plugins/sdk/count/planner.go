@@ -20,16 +20,13 @@ type Options struct {
 // declares. Step is the step that the choice counts as, which lies beyond the row's own where empty steps are skipped.
 type Choose func(r sdk.Row, k, step int) sdk.Positions
 
-// New makes a planner with [Options]. The statistics are what choose reads.
-func New(name, summary string, choose Choose, statistics ...sdk.Statistic) sampling.Planner {
+// New makes a pure planner with [Options]. What choose reads stands in opts, by [sdk.Needs].
+func New(name string, choose Choose, opts ...sdk.Option) sampling.Planner {
 	build := func(o Options, _ sampling.Run) (sdk.PlanRow, error) { return Scheduled(o.Schedule, o.K, choose) }
-	var base sampling.Needs
-	for _, add := range statistics {
-		add(&base)
-	}
-	return sdk.NewRunPlanner(name, build, sdk.Needs(statistics...), sdk.Needs(sdk.Uniform),
-		sdk.NeedsFor(func(o Options) sampling.Needs { return Needs(o.Schedule, base) }),
-		sdk.Pure(), sdk.Version("1.1.0"), sdk.Summary(summary))
+	read := sdk.NeedsOf(opts...)
+	opts = append(opts[:len(opts):len(opts)], sdk.Needs(sdk.Uniform), sdk.Pure(),
+		sdk.NeedsFor(func(o Options) sampling.Needs { return Needs(o.Schedule, read) }))
+	return sdk.NewRunPlanner(name, build, opts...)
 }
 
 // Needs adds to a planner's needs what the schedule of that name reads.
