@@ -33,7 +33,7 @@ const (
 type On int32
 
 const (
-	On_ON_NOT_NEEDED On = 0
+	On_ON_NOT_NEEDED On = 0 // the statistic is left out
 	On_ON_MODEL      On = 1 // softmax(logits) after guidance and suppression
 	On_ON_SAMPLING   On = 2 // temperature and truncation applied
 	On_ON_TEMPERED   On = 3 // temperature applied
@@ -207,24 +207,24 @@ func (x *Error) GetHint() string {
 // Needs is the set of per-position statistics that a plugin asks for.
 type Needs struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
-	Proposal        bool                   `protobuf:"varint,1,opt,name=proposal,proto3" json:"proposal,omitempty"`
-	LogpProposal    On                     `protobuf:"varint,2,opt,name=logp_proposal,json=logpProposal,proto3,enum=mdmhost.v1.On" json:"logp_proposal,omitempty"`
-	P1              bool                   `protobuf:"varint,3,opt,name=p1,proto3" json:"p1,omitempty"`
-	P2              bool                   `protobuf:"varint,4,opt,name=p2,proto3" json:"p2,omitempty"`
-	Entropy         On                     `protobuf:"varint,5,opt,name=entropy,proto3,enum=mdmhost.v1.On" json:"entropy,omitempty"`
-	LogpCurrent     bool                   `protobuf:"varint,6,opt,name=logp_current,json=logpCurrent,proto3" json:"logp_current,omitempty"`
-	KlPrev          bool                   `protobuf:"varint,7,opt,name=kl_prev,json=klPrev,proto3" json:"kl_prev,omitempty"`
-	PlannerScore    bool                   `protobuf:"varint,8,opt,name=planner_score,json=plannerScore,proto3" json:"planner_score,omitempty"`
-	Uniform         bool                   `protobuf:"varint,9,opt,name=uniform,proto3" json:"uniform,omitempty"`
-	Gumbel          bool                   `protobuf:"varint,10,opt,name=gumbel,proto3" json:"gumbel,omitempty"`
-	Topk            int32                  `protobuf:"varint,11,opt,name=topk,proto3" json:"topk,omitempty"`
-	VocabDot        [][]byte               `protobuf:"bytes,12,rep,name=vocab_dot,json=vocabDot,proto3" json:"vocab_dot,omitempty"` // float32 [V] each
-	InsertionRate   bool                   `protobuf:"varint,13,opt,name=insertion_rate,json=insertionRate,proto3" json:"insertion_rate,omitempty"`
-	UnmaskRate      bool                   `protobuf:"varint,14,opt,name=unmask_rate,json=unmaskRate,proto3" json:"unmask_rate,omitempty"`
-	FrozenGap       bool                   `protobuf:"varint,15,opt,name=frozen_gap,json=frozenGap,proto3" json:"frozen_gap,omitempty"`
-	LogpLeaveOneOut bool                   `protobuf:"varint,16,opt,name=logp_leave_one_out,json=logpLeaveOneOut,proto3" json:"logp_leave_one_out,omitempty"`
-	Logits          bool                   `protobuf:"varint,17,opt,name=logits,proto3" json:"logits,omitempty"`
-	PeaksOn         On                     `protobuf:"varint,18,opt,name=peaks_on,json=peaksOn,proto3,enum=mdmhost.v1.On" json:"peaks_on,omitempty"` // the distribution of p1 and p2: model where it is not set, tempered or sampling
+	Proposal        bool                   `protobuf:"varint,1,opt,name=proposal,proto3" json:"proposal,omitempty"`                                                // the host's draw at every free position
+	LogpProposal    On                     `protobuf:"varint,2,opt,name=logp_proposal,json=logpProposal,proto3,enum=mdmhost.v1.On" json:"logp_proposal,omitempty"` // log-probability of the proposal
+	P1              bool                   `protobuf:"varint,3,opt,name=p1,proto3" json:"p1,omitempty"`                                                            // the largest probability
+	P2              bool                   `protobuf:"varint,4,opt,name=p2,proto3" json:"p2,omitempty"`                                                            // the second largest probability
+	Entropy         On                     `protobuf:"varint,5,opt,name=entropy,proto3,enum=mdmhost.v1.On" json:"entropy,omitempty"`                               // nats
+	LogpCurrent     bool                   `protobuf:"varint,6,opt,name=logp_current,json=logpCurrent,proto3" json:"logp_current,omitempty"`                       // log-probability, now, of the token that a written position holds
+	KlPrev          bool                   `protobuf:"varint,7,opt,name=kl_prev,json=klPrev,proto3" json:"kl_prev,omitempty"`                                      // KL(p now || p in the row's step before), nats
+	PlannerScore    bool                   `protobuf:"varint,8,opt,name=planner_score,json=plannerScore,proto3" json:"planner_score,omitempty"`                    // of the planner's own network, which the host runs on the proposals
+	Uniform         bool                   `protobuf:"varint,9,opt,name=uniform,proto3" json:"uniform,omitempty"`                                                  // fresh noise in (0, 1)
+	Gumbel          bool                   `protobuf:"varint,10,opt,name=gumbel,proto3" json:"gumbel,omitempty"`                                                   // fresh standard Gumbel noise
+	Topk            int32                  `protobuf:"varint,11,opt,name=topk,proto3" json:"topk,omitempty"`                                                       // so many of the most probable tokens; 0: none
+	VocabDot        [][]byte               `protobuf:"bytes,12,rep,name=vocab_dot,json=vocabDot,proto3" json:"vocab_dot,omitempty"`                                // float32 [V] each: c of sum_v p_v c_v
+	InsertionRate   bool                   `protobuf:"varint,13,opt,name=insertion_rate,json=insertionRate,proto3" json:"insertion_rate,omitempty"`                // of each gap; insertion models only
+	UnmaskRate      bool                   `protobuf:"varint,14,opt,name=unmask_rate,json=unmaskRate,proto3" json:"unmask_rate,omitempty"`                         // insertion models only
+	FrozenGap       bool                   `protobuf:"varint,15,opt,name=frozen_gap,json=frozenGap,proto3" json:"frozen_gap,omitempty"`                            // gaps that may not grow; insertion models only
+	LogpLeaveOneOut bool                   `protobuf:"varint,16,opt,name=logp_leave_one_out,json=logpLeaveOneOut,proto3" json:"logp_leave_one_out,omitempty"`      // log-probability of the token held where the position cannot see it
+	Logits          bool                   `protobuf:"varint,17,opt,name=logits,proto3" json:"logits,omitempty"`                                                   // float32 [n, V] of a row
+	PeaksOn         On                     `protobuf:"varint,18,opt,name=peaks_on,json=peaksOn,proto3,enum=mdmhost.v1.On" json:"peaks_on,omitempty"`               // the distribution of p1 and p2: model where it is not set, tempered or sampling
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -425,14 +425,14 @@ type DescribeReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // planner, sampler, trainer
 	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Version       string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
+	Version       string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`                                  // the plugin's own, such as 0.1.0
 	Summary       string                 `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`                                  // one line
 	Needs         *Needs                 `protobuf:"bytes,5,opt,name=needs,proto3" json:"needs,omitempty"`                                      // the largest set that any options can ask for
 	OptionsSchema string                 `protobuf:"bytes,6,opt,name=options_schema,json=optionsSchema,proto3" json:"options_schema,omitempty"` // JSON Schema of the options object
-	CanRemask     bool                   `protobuf:"varint,7,opt,name=can_remask,json=canRemask,proto3" json:"can_remask,omitempty"`
-	CanInsert     bool                   `protobuf:"varint,8,opt,name=can_insert,json=canInsert,proto3" json:"can_insert,omitempty"`
-	Adaptive      bool                   `protobuf:"varint,9,opt,name=adaptive,proto3" json:"adaptive,omitempty"` // steps are only a cap
-	Pure          bool                   `protobuf:"varint,10,opt,name=pure,proto3" json:"pure,omitempty"`        // decisions depend on the step and the options alone: after a crash the host may ask a fresh process
+	CanRemask     bool                   `protobuf:"varint,7,opt,name=can_remask,json=canRemask,proto3" json:"can_remask,omitempty"`            // may mask written positions again or overwrite them
+	CanInsert     bool                   `protobuf:"varint,8,opt,name=can_insert,json=canInsert,proto3" json:"can_insert,omitempty"`            // may insert and delete positions
+	Adaptive      bool                   `protobuf:"varint,9,opt,name=adaptive,proto3" json:"adaptive,omitempty"`                               // steps are only a cap
+	Pure          bool                   `protobuf:"varint,10,opt,name=pure,proto3" json:"pure,omitempty"`                                      // decisions depend on the step and the options alone: after a crash the host may ask a fresh process
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -540,17 +540,17 @@ func (x *DescribeReply) GetPure() bool {
 // Capabilities is what the runtime and the run offer.
 type Capabilities struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Serves        *Needs                 `protobuf:"bytes,1,opt,name=serves,proto3" json:"serves,omitempty"`
-	VocabDots     int32                  `protobuf:"varint,2,opt,name=vocab_dots,json=vocabDots,proto3" json:"vocab_dots,omitempty"`
-	State         bool                   `protobuf:"varint,3,opt,name=state,proto3" json:"state,omitempty"`
-	MaxRows       int32                  `protobuf:"varint,4,opt,name=max_rows,json=maxRows,proto3" json:"max_rows,omitempty"`
-	FixedRows     int32                  `protobuf:"varint,5,opt,name=fixed_rows,json=fixedRows,proto3" json:"fixed_rows,omitempty"`
-	MaxLength     int32                  `protobuf:"varint,6,opt,name=max_length,json=maxLength,proto3" json:"max_length,omitempty"`
-	FixedLength   int32                  `protobuf:"varint,7,opt,name=fixed_length,json=fixedLength,proto3" json:"fixed_length,omitempty"`
-	Padding       bool                   `protobuf:"varint,8,opt,name=padding,proto3" json:"padding,omitempty"`
-	V             int32                  `protobuf:"varint,9,opt,name=v,proto3" json:"v,omitempty"` // width of the logits
-	Runtime       string                 `protobuf:"bytes,10,opt,name=runtime,proto3" json:"runtime,omitempty"`
-	Provider      string                 `protobuf:"bytes,11,opt,name=provider,proto3" json:"provider,omitempty"`
+	Serves        *Needs                 `protobuf:"bytes,1,opt,name=serves,proto3" json:"serves,omitempty"`                               // the statistics that can be asked for
+	VocabDots     int32                  `protobuf:"varint,2,opt,name=vocab_dots,json=vocabDots,proto3" json:"vocab_dots,omitempty"`       // most vectors of vocab_dot
+	State         bool                   `protobuf:"varint,3,opt,name=state,proto3" json:"state,omitempty"`                                // memory between a row's steps, which kl_prev takes
+	MaxRows       int32                  `protobuf:"varint,4,opt,name=max_rows,json=maxRows,proto3" json:"max_rows,omitempty"`             // most rows of a step
+	FixedRows     int32                  `protobuf:"varint,5,opt,name=fixed_rows,json=fixedRows,proto3" json:"fixed_rows,omitempty"`       // rows of every step where the model fixes them, or 0
+	MaxLength     int32                  `protobuf:"varint,6,opt,name=max_length,json=maxLength,proto3" json:"max_length,omitempty"`       // most positions of a row; 0: no limit
+	FixedLength   int32                  `protobuf:"varint,7,opt,name=fixed_length,json=fixedLength,proto3" json:"fixed_length,omitempty"` // positions of every row where the model fixes them, or 0
+	Padding       bool                   `protobuf:"varint,8,opt,name=padding,proto3" json:"padding,omitempty"`                            // rows of a step may differ in length
+	V             int32                  `protobuf:"varint,9,opt,name=v,proto3" json:"v,omitempty"`                                        // width of the logits
+	Runtime       string                 `protobuf:"bytes,10,opt,name=runtime,proto3" json:"runtime,omitempty"`                            // such as onnx
+	Provider      string                 `protobuf:"bytes,11,opt,name=provider,proto3" json:"provider,omitempty"`                          // such as cpu or cuda
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -664,12 +664,12 @@ func (x *Capabilities) GetProvider() string {
 
 type StartRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
-	Run          string                 `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	Run          string                 `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`         // names the run in every call
 	Options      []byte                 `protobuf:"bytes,2,opt,name=options,proto3" json:"options,omitempty"` // JSON object
 	Capabilities *Capabilities          `protobuf:"bytes,3,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
-	MaskId       int32                  `protobuf:"varint,4,opt,name=mask_id,json=maskId,proto3" json:"mask_id,omitempty"`
-	V            int32                  `protobuf:"varint,5,opt,name=v,proto3" json:"v,omitempty"` // tokens that may be written have ids below v
-	Temperature  float64                `protobuf:"fixed64,6,opt,name=temperature,proto3" json:"temperature,omitempty"`
+	MaskId       int32                  `protobuf:"varint,4,opt,name=mask_id,json=maskId,proto3" json:"mask_id,omitempty"` // the token of masked positions
+	V            int32                  `protobuf:"varint,5,opt,name=v,proto3" json:"v,omitempty"`                         // tokens that may be written have ids below v
+	Temperature  float64                `protobuf:"fixed64,6,opt,name=temperature,proto3" json:"temperature,omitempty"`    // of the draw
 	// The run's planner has can_remask false: written positions stay as they are and have no statistics. False, too, from hosts
 	// that do not tell.
 	KeepsWritten  bool       `protobuf:"varint,7,opt,name=keeps_written,json=keepsWritten,proto3" json:"keeps_written,omitempty"`
@@ -778,7 +778,7 @@ type Insertion struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Gap           string                 `protobuf:"bytes,1,opt,name=gap,proto3" json:"gap,omitempty"`  // "n+1": the gap behind the last position may grow; "eos": it never does
 	Cap           int32                  `protobuf:"varint,2,opt,name=cap,proto3" json:"cap,omitempty"` // most positions of a row
-	A             float64                `protobuf:"fixed64,3,opt,name=a,proto3" json:"a,omitempty"`
+	A             float64                `protobuf:"fixed64,3,opt,name=a,proto3" json:"a,omitempty"`    // exponent of the clock
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -836,7 +836,7 @@ func (x *Insertion) GetA() float64 {
 
 type StartReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Needs         *Needs                 `protobuf:"bytes,1,opt,name=needs,proto3" json:"needs,omitempty"`
+	Needs         *Needs                 `protobuf:"bytes,1,opt,name=needs,proto3" json:"needs,omitempty"` // what these options require, within those of DescribeReply
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -953,42 +953,42 @@ func (*EndReply) Descriptor() ([]byte, []int) {
 // Step is every row that took part in a forward pass.
 type Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Run   string                 `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	Run   string                 `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"` // as in StartRequest
 	// One entry per row.
-	Index  []int64   `protobuf:"varint,2,rep,packed,name=index,proto3" json:"index,omitempty"`   // number of the row in the run
-	Slot   []int32   `protobuf:"varint,3,rep,packed,name=slot,proto3" json:"slot,omitempty"`     // where the row lives; reused when it is finished
-	Offset []int32   `protobuf:"varint,4,rep,packed,name=offset,proto3" json:"offset,omitempty"` // first position of the window in the whole row
-	N      []int32   `protobuf:"varint,5,rep,packed,name=n,proto3" json:"n,omitempty"`           // positions of the window
-	Blanks []int32   `protobuf:"varint,6,rep,packed,name=blanks,proto3" json:"blanks,omitempty"` // positions of the window that were blank when it was first reached
-	Step   []int32   `protobuf:"varint,7,rep,packed,name=step,proto3" json:"step,omitempty"`     // steps done in the window
-	Steps  []int32   `protobuf:"varint,8,rep,packed,name=steps,proto3" json:"steps,omitempty"`   // steps allowed in it
-	T      []float64 `protobuf:"fixed64,9,rep,packed,name=t,proto3" json:"t,omitempty"`
-	S      []float64 `protobuf:"fixed64,10,rep,packed,name=s,proto3" json:"s,omitempty"`
-	AlphaT []float64 `protobuf:"fixed64,11,rep,packed,name=alpha_t,json=alphaT,proto3" json:"alpha_t,omitempty"`
-	AlphaS []float64 `protobuf:"fixed64,12,rep,packed,name=alpha_s,json=alphaS,proto3" json:"alpha_s,omitempty"`
+	Index  []int64   `protobuf:"varint,2,rep,packed,name=index,proto3" json:"index,omitempty"`                   // number of the row in the run
+	Slot   []int32   `protobuf:"varint,3,rep,packed,name=slot,proto3" json:"slot,omitempty"`                     // where the row lives; reused when it is finished
+	Offset []int32   `protobuf:"varint,4,rep,packed,name=offset,proto3" json:"offset,omitempty"`                 // first position of the window in the whole row
+	N      []int32   `protobuf:"varint,5,rep,packed,name=n,proto3" json:"n,omitempty"`                           // positions of the window
+	Blanks []int32   `protobuf:"varint,6,rep,packed,name=blanks,proto3" json:"blanks,omitempty"`                 // positions of the window that were blank when it was first reached
+	Step   []int32   `protobuf:"varint,7,rep,packed,name=step,proto3" json:"step,omitempty"`                     // steps done in the window
+	Steps  []int32   `protobuf:"varint,8,rep,packed,name=steps,proto3" json:"steps,omitempty"`                   // steps allowed in it
+	T      []float64 `protobuf:"fixed64,9,rep,packed,name=t,proto3" json:"t,omitempty"`                          // time before the step; it runs from 1, all masked, to 0
+	S      []float64 `protobuf:"fixed64,10,rep,packed,name=s,proto3" json:"s,omitempty"`                         // time after the step
+	AlphaT []float64 `protobuf:"fixed64,11,rep,packed,name=alpha_t,json=alphaT,proto3" json:"alpha_t,omitempty"` // probability that a token is clean at t
+	AlphaS []float64 `protobuf:"fixed64,12,rep,packed,name=alpha_s,json=alphaS,proto3" json:"alpha_s,omitempty"` // probability that a token is clean at s
 	// One entry per position.
-	Token           []byte  `protobuf:"bytes,13,opt,name=token,proto3" json:"token,omitempty"`                                   // int32
-	Flags           []byte  `protobuf:"bytes,14,opt,name=flags,proto3" json:"flags,omitempty"`                                   // uint8: 1 masked, 2 fixed, 4 eligible
-	Proposal        []byte  `protobuf:"bytes,15,opt,name=proposal,proto3" json:"proposal,omitempty"`                             // int32, -1 where none
-	LogpProposal    []byte  `protobuf:"bytes,16,opt,name=logp_proposal,json=logpProposal,proto3" json:"logp_proposal,omitempty"` // float32, and so the following
-	P1              []byte  `protobuf:"bytes,17,opt,name=p1,proto3" json:"p1,omitempty"`
-	P2              []byte  `protobuf:"bytes,18,opt,name=p2,proto3" json:"p2,omitempty"`
-	Entropy         []byte  `protobuf:"bytes,19,opt,name=entropy,proto3" json:"entropy,omitempty"`
-	LogpCurrent     []byte  `protobuf:"bytes,20,opt,name=logp_current,json=logpCurrent,proto3" json:"logp_current,omitempty"`
-	KlPrev          []byte  `protobuf:"bytes,21,opt,name=kl_prev,json=klPrev,proto3" json:"kl_prev,omitempty"`
-	PlannerScore    []byte  `protobuf:"bytes,22,opt,name=planner_score,json=plannerScore,proto3" json:"planner_score,omitempty"`
-	Uniform         []byte  `protobuf:"bytes,23,opt,name=uniform,proto3" json:"uniform,omitempty"` // float64
-	Gumbel          []byte  `protobuf:"bytes,24,opt,name=gumbel,proto3" json:"gumbel,omitempty"`   // float64
-	K               int32   `protobuf:"varint,25,opt,name=k,proto3" json:"k,omitempty"`
-	TopIds          []byte  `protobuf:"bytes,26,opt,name=top_ids,json=topIds,proto3" json:"top_ids,omitempty"`    // int32 [n, k] per row
-	TopLogp         []byte  `protobuf:"bytes,27,opt,name=top_logp,json=topLogp,proto3" json:"top_logp,omitempty"` // float32 [n, k] per row
-	C               int32   `protobuf:"varint,28,opt,name=c,proto3" json:"c,omitempty"`
+	Token           []byte  `protobuf:"bytes,13,opt,name=token,proto3" json:"token,omitempty"`                                                // int32
+	Flags           []byte  `protobuf:"bytes,14,opt,name=flags,proto3" json:"flags,omitempty"`                                                // uint8: 1 masked, 2 fixed, 4 eligible
+	Proposal        []byte  `protobuf:"bytes,15,opt,name=proposal,proto3" json:"proposal,omitempty"`                                          // int32, -1 where none
+	LogpProposal    []byte  `protobuf:"bytes,16,opt,name=logp_proposal,json=logpProposal,proto3" json:"logp_proposal,omitempty"`              // float32
+	P1              []byte  `protobuf:"bytes,17,opt,name=p1,proto3" json:"p1,omitempty"`                                                      // float32
+	P2              []byte  `protobuf:"bytes,18,opt,name=p2,proto3" json:"p2,omitempty"`                                                      // float32
+	Entropy         []byte  `protobuf:"bytes,19,opt,name=entropy,proto3" json:"entropy,omitempty"`                                            // float32
+	LogpCurrent     []byte  `protobuf:"bytes,20,opt,name=logp_current,json=logpCurrent,proto3" json:"logp_current,omitempty"`                 // float32
+	KlPrev          []byte  `protobuf:"bytes,21,opt,name=kl_prev,json=klPrev,proto3" json:"kl_prev,omitempty"`                                // float32
+	PlannerScore    []byte  `protobuf:"bytes,22,opt,name=planner_score,json=plannerScore,proto3" json:"planner_score,omitempty"`              // float32
+	Uniform         []byte  `protobuf:"bytes,23,opt,name=uniform,proto3" json:"uniform,omitempty"`                                            // float64
+	Gumbel          []byte  `protobuf:"bytes,24,opt,name=gumbel,proto3" json:"gumbel,omitempty"`                                              // float64
+	K               int32   `protobuf:"varint,25,opt,name=k,proto3" json:"k,omitempty"`                                                       // candidates of top_ids and top_logp
+	TopIds          []byte  `protobuf:"bytes,26,opt,name=top_ids,json=topIds,proto3" json:"top_ids,omitempty"`                                // int32 [n, k] per row
+	TopLogp         []byte  `protobuf:"bytes,27,opt,name=top_logp,json=topLogp,proto3" json:"top_logp,omitempty"`                             // float32 [n, k] per row
+	C               int32   `protobuf:"varint,28,opt,name=c,proto3" json:"c,omitempty"`                                                       // vectors of vocab_dot
 	VocabDot        []byte  `protobuf:"bytes,29,opt,name=vocab_dot,json=vocabDot,proto3" json:"vocab_dot,omitempty"`                          // float32 [c, n] per row
 	UnmaskRate      []byte  `protobuf:"bytes,30,opt,name=unmask_rate,json=unmaskRate,proto3" json:"unmask_rate,omitempty"`                    // float32
 	LogpLeaveOneOut []byte  `protobuf:"bytes,31,opt,name=logp_leave_one_out,json=logpLeaveOneOut,proto3" json:"logp_leave_one_out,omitempty"` // float32
 	InsertionRate   []byte  `protobuf:"bytes,32,opt,name=insertion_rate,json=insertionRate,proto3" json:"insertion_rate,omitempty"`           // float32 [n + 1] per row: the gap before each position and the one after the last
 	FrozenGap       []byte  `protobuf:"bytes,33,opt,name=frozen_gap,json=frozenGap,proto3" json:"frozen_gap,omitempty"`                       // uint8 [n + 1] per row
-	Logits          *Logits `protobuf:"bytes,34,opt,name=logits,proto3" json:"logits,omitempty"`
+	Logits          *Logits `protobuf:"bytes,34,opt,name=logits,proto3" json:"logits,omitempty"`                                              // of all rows
 	// One entry per row.
 	Length        []int32 `protobuf:"varint,35,rep,packed,name=length,proto3" json:"length,omitempty"`                   // positions of the whole row
 	Behind        []int32 `protobuf:"varint,36,rep,packed,name=behind,proto3" json:"behind,omitempty"`                   // positions behind the window that are still masked
@@ -1298,7 +1298,7 @@ func (x *Step) GetRoom() []int32 {
 // variable MDMHOST_SHARED_FD, to be mapped read-only), or in `bytes` where there is none.
 type Logits struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	V             int32                  `protobuf:"varint,1,opt,name=v,proto3" json:"v,omitempty"`
+	V             int32                  `protobuf:"varint,1,opt,name=v,proto3" json:"v,omitempty"`                                        // width: tokens that the model has an output for
 	SharedBytes   int64                  `protobuf:"varint,2,opt,name=shared_bytes,json=sharedBytes,proto3" json:"shared_bytes,omitempty"` // size of the shared memory now; it only grows
 	Offset        []int64                `protobuf:"varint,3,rep,packed,name=offset,proto3" json:"offset,omitempty"`                       // byte offset of each row
 	Bytes         []byte                 `protobuf:"bytes,4,opt,name=bytes,proto3" json:"bytes,omitempty"`                                 // rows one after the other, when shared_bytes is 0
@@ -1845,14 +1845,14 @@ func (x *RowStates) GetRows() []*RowState {
 // Advance is one step of one row.
 type Advance struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Slot          int32                  `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
-	T             float64                `protobuf:"fixed64,2,opt,name=t,proto3" json:"t,omitempty"`
-	S             float64                `protobuf:"fixed64,3,opt,name=s,proto3" json:"s,omitempty"`
-	AlphaT        float64                `protobuf:"fixed64,4,opt,name=alpha_t,json=alphaT,proto3" json:"alpha_t,omitempty"`
-	AlphaS        float64                `protobuf:"fixed64,5,opt,name=alpha_s,json=alphaS,proto3" json:"alpha_s,omitempty"`
+	Slot          int32                  `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`                                               // of the row
+	T             float64                `protobuf:"fixed64,2,opt,name=t,proto3" json:"t,omitempty"`                                                    // time before the step; it runs from 1, all masked, to 0
+	S             float64                `protobuf:"fixed64,3,opt,name=s,proto3" json:"s,omitempty"`                                                    // time after the step
+	AlphaT        float64                `protobuf:"fixed64,4,opt,name=alpha_t,json=alphaT,proto3" json:"alpha_t,omitempty"`                            // probability that a token is clean at t
+	AlphaS        float64                `protobuf:"fixed64,5,opt,name=alpha_s,json=alphaS,proto3" json:"alpha_s,omitempty"`                            // probability that a token is clean at s
 	Ahead         []float64              `protobuf:"fixed64,6,rep,packed,name=ahead,proto3" json:"ahead,omitempty"`                                     // (t, alpha) at the end of each further step; with them the host goes on by itself
 	TrialPosition []int32                `protobuf:"varint,7,rep,packed,name=trial_position,json=trialPosition,proto3" json:"trial_position,omitempty"` // of the row: tokens that the pass finds written beside the row's own
-	TrialToken    []int32                `protobuf:"varint,8,rep,packed,name=trial_token,json=trialToken,proto3" json:"trial_token,omitempty"`
+	TrialToken    []int32                `protobuf:"varint,8,rep,packed,name=trial_token,json=trialToken,proto3" json:"trial_token,omitempty"`          // one for each trial_position
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2061,7 +2061,7 @@ func (*SessionPlanRequest) Descriptor() ([]byte, []int) {
 
 type ApplyRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Decisions     []*Decision            `protobuf:"bytes,1,rep,name=decisions,proto3" json:"decisions,omitempty"`
+	Decisions     []*Decision            `protobuf:"bytes,1,rep,name=decisions,proto3" json:"decisions,omitempty"` // one per row
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2105,7 +2105,7 @@ func (x *ApplyRequest) GetDecisions() []*Decision {
 
 type EmitRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Slots         []int32                `protobuf:"varint,1,rep,packed,name=slots,proto3" json:"slots,omitempty"`
+	Slots         []int32                `protobuf:"varint,1,rep,packed,name=slots,proto3" json:"slots,omitempty"` // of finished rows
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2188,8 +2188,8 @@ func (*EmitReply) Descriptor() ([]byte, []int) {
 type Port struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Type          int32                  `protobuf:"varint,2,opt,name=type,proto3" json:"type,omitempty"` // ONNX's number of the element type: 1 float32, 7 int64, 9 bool
-	Shape         []string               `protobuf:"bytes,3,rep,name=shape,proto3" json:"shape,omitempty"`
+	Type          int32                  `protobuf:"varint,2,opt,name=type,proto3" json:"type,omitempty"`  // ONNX's number of the element type: 1 float32, 7 int64, 9 bool
+	Shape         []string               `protobuf:"bytes,3,rep,name=shape,proto3" json:"shape,omitempty"` // its dimensions
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2245,6 +2245,7 @@ func (x *Port) GetShape() []string {
 	return nil
 }
 
+// Signature is what a network takes and gives.
 type Signature struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Inputs        []*Port                `protobuf:"bytes,1,rep,name=inputs,proto3" json:"inputs,omitempty"`

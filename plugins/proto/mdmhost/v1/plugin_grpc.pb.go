@@ -267,10 +267,13 @@ const (
 //
 // A sampler owns the trajectory: which rows step when, at which times, with how many forward passes.
 type SamplerClient interface {
+	// Describe says what the plugin is; it may be called at any time.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeReply, error)
+	// Start begins a run and returns the statistics that the sampler reads of Denoise.
 	Start(ctx context.Context, in *StartRequest, opts ...grpc.CallOption) (*StartReply, error)
 	// Sample drives a Session, served by the host, until no rows are left.
 	Sample(ctx context.Context, in *SampleRequest, opts ...grpc.CallOption) (*SampleReply, error)
+	// End ends the run.
 	End(ctx context.Context, in *EndRequest, opts ...grpc.CallOption) (*EndReply, error)
 }
 
@@ -328,10 +331,13 @@ func (c *samplerClient) End(ctx context.Context, in *EndRequest, opts ...grpc.Ca
 //
 // A sampler owns the trajectory: which rows step when, at which times, with how many forward passes.
 type SamplerServer interface {
+	// Describe says what the plugin is; it may be called at any time.
 	Describe(context.Context, *DescribeRequest) (*DescribeReply, error)
+	// Start begins a run and returns the statistics that the sampler reads of Denoise.
 	Start(context.Context, *StartRequest) (*StartReply, error)
 	// Sample drives a Session, served by the host, until no rows are left.
 	Sample(context.Context, *SampleRequest) (*SampleReply, error)
+	// End ends the run.
 	End(context.Context, *EndRequest) (*EndReply, error)
 	mustEmbedUnimplementedSamplerServer()
 }
@@ -488,6 +494,7 @@ const (
 //
 // A trainer is a graph: it writes the graphs of a training run and is not asked again.
 type TrainerClient interface {
+	// Describe says what the plugin is; it may be called at any time.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeReply, error)
 	// Build turns a task into graphs.
 	Build(ctx context.Context, in *BuildRequest, opts ...grpc.CallOption) (*BuildReply, error)
@@ -539,6 +546,7 @@ func (c *trainerClient) End(ctx context.Context, in *EndRequest, opts ...grpc.Ca
 //
 // A trainer is a graph: it writes the graphs of a training run and is not asked again.
 type TrainerServer interface {
+	// Describe says what the plugin is; it may be called at any time.
 	Describe(context.Context, *DescribeRequest) (*DescribeReply, error)
 	// Build turns a task into graphs.
 	Build(context.Context, *BuildRequest) (*BuildReply, error)
