@@ -49,11 +49,12 @@ func build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
 	}
 	return count.Dream(o.Eps).Rule(func(r sdk.Row, k, _ int) sdk.Positions {
 		score := c.Of(r)
-		if o.AlgTemp > 0 { // Gumbel top-k draws without replacement
-			for i := range score {
-				score[i] = score[i]/o.AlgTemp + r.Gumbel[i]
-			}
+		if o.AlgTemp == 0 {
+			return r.Eligible().LargestBy64(score, k)
 		}
-		return r.Eligible().LargestBy64(score, k)
+		for i := range score {
+			score[i] /= o.AlgTemp
+		}
+		return r.Eligible().DrawBy64(score, r.Gumbel, k)
 	}), nil
 }

@@ -16,6 +16,11 @@ func NewPlanner[O any](name string, build func(O) PlanRow, opts ...Option) sampl
 	return NewRunPlanner(name, func(o O, _ sampling.Run) (PlanRow, error) { return build(o), nil }, opts...)
 }
 
+// NewPlannerFunc is [NewPlanner] for planners without options and without memory, which are [Pure].
+func NewPlannerFunc(name string, plan PlanRow, opts ...Option) sampling.Planner {
+	return NewPlanner(name, func(struct{}) PlanRow { return plan }, append([]Option{Pure()}, opts...)...)
+}
+
 // NewRunPlanner is [NewPlanner] for planners that also read the run (temperature, vocabulary, what the runtime can do)
 // or that may refuse it with an error.
 func NewRunPlanner[O any](name string, build func(O, sampling.Run) (PlanRow, error), opts ...Option) sampling.Planner {

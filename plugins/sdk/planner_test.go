@@ -3,6 +3,7 @@ package sdk_test
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -180,4 +181,55 @@ func TestRankingIsSorting(t *testing.T) {
 			t.Fatalf("LargestBy(%v) = %v, want %v", score, got, want)
 		}
 	})
+}
+
+// TestDrawsAreWithoutReplacement: the first two of three positions, drawn by their weights, come in every order as often as
+// sampling without replacement says. Five standard deviations of 20,000 draws; 6 cells, false alarms below 4e-6.
+func TestDrawsAreWithoutReplacement(t *testing.T) {
+	const draws = 20000
+	weights := []float64{1, 2, 5}
+	logs := []float32{0, float32(math.Log(2)), float32(math.Log(5))}
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := make([]float64, 3)
+	seen := map[[2]int32]int{}
+	in := row([]sampling.Flags{eligible, eligible, eligible}, nil)
+	for range draws {
+		for i := range noise {
+			noise[i] = sdk.GumbelOf(random.Float64())
+		}
+		at := sdk.NewRow(&in).Eligible().DrawBy(logs, noise, 2).Indices()
+		seen[[2]int32(at)]++
+	}
+	for a, wa := range weights {
+		for b, wb := range weights {
+			if a == b {
+				continue
+			}
+			p := wa / 8 * wb / (8 - wa)
+			if got := float64(seen[[2]int32{int32(a), int32(b)}]); math.Abs(got-draws*p) > 5*math.Sqrt(draws*p*(1-p)) {
+				t.Errorf("%d then %d: drawn %v times, expected about %v", a, b, got, draws*p)
+			}
+		}
+	}
+}
+
+func TestDrawsWithoutNoise(t *testing.T) {
+	p := sdk.NewPlannerFunc("draws", func(r sdk.Row) sdk.Decision { return r.Open(r.Eligible().DrawBy(r.Entropy, r.Gumbel, 1)) }, sdk.Needs(sdk.Entropy))
+	_, err := plan(t, p, ``, row([]sampling.Flags{eligible}, []float32{1}))
+	want := "planner draws, row 7, step 0: CONTRACT_VIOLATION: the scores have 0 entries and none for position 0; declare the statistic in sdk.Needs"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if pure, ok := p.(interface{ Pure() bool }); !ok || !pure.Pure() {
+		t.Error("a planner that is a function is not pure")
+	}
+}
+
+func TestWhatAPositionHas(t *testing.T) {
+	in := sampling.Row{V: 2, Logits: []float32{1, 2, 3, 4}, K: 1, TopIDs: []int32{1, 1}, TopLogp: []float32{-.3, -.2}}
+	r := sdk.NewRow(&in)
+	ids, logp := r.TopAt(1)
+	if diff := cmp.Diff([]any{[]float32{3, 4}, []int32{1}, []float32{-.2}}, []any{r.LogitsAt(1), ids, logp}); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -47,6 +47,18 @@ func (p Positions) SmallestBy64(score []float64, k int) Positions { return best(
 // LargestBy64 is [Positions.LargestBy] for scores in double precision.
 func (p Positions) LargestBy64(score []float64, k int) Positions { return best(p, score, k, -1) }
 
+// DrawBy draws k positions one after the other without replacement, each with a probability proportional to exp(logWeight): they are
+// the k largest of logWeight + noise, in the order drawn, all of them where there are fewer. noise is standard Gumbel noise by
+// position: Row.Gumbel, or [GumbelOf] uniforms. Weights and noise that are missing or NaN end the run with an error.
+func (p Positions) DrawBy(logWeight []float32, noise []float64, k int) Positions {
+	return draw(p, logWeight, noise, k)
+}
+
+// DrawBy64 is [Positions.DrawBy] for weights in double precision.
+func (p Positions) DrawBy64(logWeight, noise []float64, k int) Positions {
+	return draw(p, logWeight, noise, k)
+}
+
 // Ascending yields positions from the smallest score to the largest, as far as the loop goes: cheaper than sorting for
 // rules that stop early. Ties and errors are those of [Positions.SmallestBy].
 func (p Positions) Ascending(score []float32) iter.Seq[int] { return inOrder(p, score, 1) }
@@ -63,14 +75,29 @@ type ranked struct {
 func (a ranked) before(b ranked) bool { return a.key < b.key || a.key == b.key && a.at < b.at }
 
 func best[F float32 | float64](p Positions, score []F, k int, sign float64) Positions {
-	k = max(0, min(k, len(p.at)))
-	at := p.mem.positions.take(k)
-	if k > 0 {
-		heap := p.heap(rank(p, score, sign))
-		for len(at) < k && len(heap) > 0 {
-			at = append(at, heap[0].at)
-			heap = heap.pop()
-		}
+	if k = max(0, min(k, len(p.at))); k == 0 {
+		return Positions{mem: p.mem}
+	}
+	return p.take(rank(p, score, sign), k)
+}
+
+func draw[F float32 | float64](p Positions, logWeight []F, noise []float64, k int) Positions {
+	if k = max(0, min(k, len(p.at))); k == 0 {
+		return Positions{mem: p.mem}
+	}
+	weights, luck := rank(p, logWeight, 1), rank(p, noise, 1)
+	for i := range min(len(weights), len(luck)) {
+		weights[i].key = -(weights[i].key + luck[i].key)
+	}
+	return p.take(weights, k)
+}
+
+// take returns the k positions of smallest key, fewer where fewer are ranked.
+func (p Positions) take(r []ranked, k int) Positions {
+	at, heap := p.mem.positions.take(k), p.heap(r)
+	for len(at) < k && len(heap) > 0 {
+		at = append(at, heap[0].at)
+		heap = heap.pop()
 	}
 	return Positions{at: at, mem: p.mem}
 }

@@ -1,6 +1,10 @@
 package sdk
 
-import "github.com/mdmhost/mdmhost/framework/sampling"
+import (
+	"math"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+)
 
 // Row is one row of a step: the fields of [sampling.Row] and verbs on them. It is valid during the call only.
 type Row struct {
@@ -40,6 +44,15 @@ func (r Row) At(positions ...int) Positions {
 	return Positions{at: at, mem: r.mem}
 }
 
+// LogitsAt returns the logits [V] of position i; the need is [Logits].
+func (r Row) LogitsAt(i int) []float32 { return r.Logits[i*r.V : (i+1)*r.V] }
+
+// TopAt returns the most probable tokens of position i with their log-probabilities, both [K], most probable first; the need is
+// [TopK]. K is at least what was asked for. Where fewer tokens can be, the last ids are -1.
+func (r Row) TopAt(i int) (ids []int32, logp []float32) {
+	return r.TopIDs[i*r.K : (i+1)*r.K], r.TopLogp[i*r.K : (i+1)*r.K]
+}
+
 // Nothing is the decision that changes nothing.
 func (r Row) Nothing() Decision { return Decision{} }
 
@@ -65,3 +78,7 @@ func (r Row) Fail(err error) Decision {
 	r.mem.fail(err)
 	return Decision{}
 }
+
+// GumbelOf turns uniform noise in (0, 1) into standard Gumbel noise, -ln(-ln u): for planners that draw more than the one number
+// per position that the host gives.
+func GumbelOf(u float64) float64 { return -math.Log(-math.Log(u)) }

@@ -20,6 +20,11 @@ func ServePlanner[O any](name string, build func(O) PlanRow, opts ...Option) {
 	Serve(NewPlanner(name, build, opts...))
 }
 
+// ServePlannerFunc serves [NewPlannerFunc]'s planner, like [ServePlanner].
+func ServePlannerFunc(name string, plan PlanRow, opts ...Option) {
+	Serve(NewPlannerFunc(name, plan, opts...))
+}
+
 // Serve serves a planner as a plugin process until the host is done. Started by hand, the process
 // says what it is; with the argument "describe" it prints its description as JSON. Serve does not return: it ends the
 // process, with status 0 when the host is done.

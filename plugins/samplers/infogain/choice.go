@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/sdk"
 	"github.com/mdmhost/mdmhost/plugins/sdk/count"
 )
 
@@ -66,7 +67,7 @@ func (o Options) candidates(r *sampling.Row) choice {
 	noise, scores := rand.New(rand.NewPCG(math.Float64bits(r.Uniform[0]), 0)), make([]float64, len(p))
 	for range o.CandidateNumber - 1 {
 		for i := range p {
-			scores[i] = p[i]/o.PositionTemperature - math.Log(-math.Log(noise.Float64()))
+			scores[i] = p[i]/o.PositionTemperature + sdk.GumbelOf(noise.Float64())
 		}
 		add(scores)
 	}
