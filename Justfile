@@ -76,9 +76,10 @@ fmt:
 lint: setup
     @scripts/lint.sh
 
-# Write the generated code anew
+# Write the generated code and the reference of plugins anew
 generate:
     plugins/proto/generate.sh
+    go run ./framework/cmd/mdmhost plugin docs >docs/plugins/reference.md.new && mv docs/plugins/reference.md.new docs/plugins/reference.md
 
 # Make .peers, a Python environment with PyTorch, for complete benchmarks and golden files (6 GB)
 peers:
