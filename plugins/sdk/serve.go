@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"io"
+	"log/slog"
 	"os"
 
 	"github.com/hashicorp/go-hclog"
@@ -47,6 +48,7 @@ func serve(d sampling.Description, broken error, register func(link, *grpc.Serve
 		os.Exit(byHand(d, broken, os.Args[1:], os.Stdout, os.Stderr))
 	}
 	log := hclog.New(&hclog.LoggerOptions{Name: d.Name, Level: hclog.Debug, Output: os.Stderr, JSONFormat: true})
+	slog.SetDefault(slog.New(logs{to: log}))
 	link := link{stderr: os.Stderr, log: log, mapping: inheritedMemory()}
 	watchLifeline()
 	plugin.Serve(&plugin.ServeConfig{
