@@ -43,6 +43,8 @@ func diagnose(spec *Spec, in *instance, err error) error {
 	path := spec.Path
 	if in.process.ID() == "" {
 		switch {
+		case errors.Is(err, errLimits):
+			return spec.fail(sampling.InvalidConfig, err.Error(), spec.Limits.Raise+", or leave it away")
 		case errors.Is(err, syscall.ENOEXEC):
 			return spec.fail(sampling.InvalidConfig, foreign(path), "build the plugin for "+runtime.GOOS+"/"+runtime.GOARCH)
 		case errors.Is(err, fs.ErrNotExist):
@@ -55,6 +57,8 @@ func diagnose(spec *Spec, in *instance, err error) error {
 	line := in.process.stdout.String()
 	fields := strings.Split(line, "|")
 	switch {
+	case errors.Is(err, errUncertified):
+		return spec.fail(sampling.UnsupportedProtocol, "it does not answer with a certificate, and mutual TLS is asked for", "build it with a kit that knows of mutual TLS, or set plugins.mtls=false")
 	case len(fields) >= 4 && fields[0] == "1" && fields[1] != fmt.Sprint(wire.Version):
 		return spec.fail(sampling.UnsupportedProtocol, fmt.Sprintf("it speaks protocol version %s, this host speaks version %d", clip(fields[1]), wire.Version),
 			"use a plugin and a host of the same protocol")
@@ -66,6 +70,9 @@ func diagnose(spec *Spec, in *instance, err error) error {
 	case strings.Contains(err.Error(), "timeout"):
 		return spec.fail(sampling.Timeout, fmt.Sprintf("no handshake within %v; the process was stopped%s", spec.Deadlines.Start, in.said()),
 			"is it a plugin of mdmhost? If it is slow to start, "+spec.Deadlines.Raise)
+	}
+	if limit := spec.exceeded(in.words.all()); limit != nil {
+		return limit
 	}
 	return spec.fail(sampling.Crashed, "it "+ended(in.process.state)+" before the handshake"+in.said(), "is it a plugin of mdmhost? Run it by hand to see what it says")
 }

@@ -2,6 +2,8 @@ package supervise
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"os"
 	"os/exec"
@@ -24,8 +26,11 @@ const grace = 2 * time.Second
 
 // instance is one life of a plugin: a process and the connection to it. It is never started again.
 type instance struct {
-	process  *process
+	process  *process  // nil where somebody else started it
+	attached *attached // and then this
 	client   *plugin.Client
+	tls      *tls.Config // nil without certificates
+	log      hclog.Logger
 	conn     *grpc.ClientConn
 	broker   *plugin.GRPCBroker
 	lifeline *os.File // the end whose closing tells the plugin that the host has gone
@@ -39,7 +44,7 @@ func begin(ctx context.Context, spec *Spec, memory *shm.Memory) (_ *instance, er
 	if err := startable(spec); err != nil {
 		return nil, err
 	}
-	in := &instance{words: &lastWords{}}
+	in := &instance{words: &lastWords{}, log: spec.log()}
 	if in.sockets, err = newSocketDir(); err != nil {
 		return nil, spec.fail(sampling.Internal, err.Error(), "")
 	}
@@ -54,7 +59,14 @@ func begin(ctx context.Context, spec *Spec, memory *shm.Memory) (_ *instance, er
 	if f := memory.File(); f != nil {
 		inherit(cmd, wire.SharedVar, f)
 	}
-	if in.process, err = newProcess(cmd, in.words); err != nil {
+	if spec.MTLS {
+		var text string
+		if in.tls, text, err = certify(); err != nil {
+			return nil, errors.Join(spec.fail(sampling.Internal, "its certificate cannot be made: "+err.Error(), ""), hold.Close(), in.sockets.remove())
+		}
+		cmd.Env = append(cmd.Env, certificateVar+"="+text)
+	}
+	if in.process, err = newProcess(cmd, spec, in.words); err != nil {
 		return nil, errors.Join(spec.fail(sampling.Exhausted, err.Error(), "raise the limit on open files (ulimit -n)"), hold.Close(), in.sockets.remove())
 	}
 	in.client = plugin.NewClient(&plugin.ClientConfig{
@@ -71,7 +83,8 @@ func begin(ctx context.Context, spec *Spec, memory *shm.Memory) (_ *instance, er
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		GRPCDialOptions:  wire.DialOptions(),
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: in.sockets.path},
-		Logger:           spec.Logger,
+		TLSConfig:        in.tls,
+		Logger:           hclog.NewNullLogger(), // what go-plugin says of itself is for the authors of hosts
 		SyncStdout:       in.words,
 		SyncStderr:       in.words,
 	})
@@ -96,7 +109,16 @@ func inherit(cmd *exec.Cmd, name string, f *os.File) {
 	cmd.ExtraFiles = append(cmd.ExtraFiles, f)
 }
 
+// errUncertified is a plugin that does not know of certificates.
+var errUncertified = errors.New("no certificate")
+
 func (in *instance) connect(spec *Spec) error {
+	if _, err := in.client.Start(); err != nil {
+		return err
+	}
+	if in.tls != nil && in.tls.RootCAs.Equal(x509.NewCertPool()) { // go-plugin fills it from the handshake
+		return errUncertified
+	}
 	protocol, err := in.client.Client()
 	if err != nil {
 		return err
@@ -118,14 +140,41 @@ func (c *connector) GRPCClient(_ context.Context, broker *plugin.GRPCBroker, con
 	return conn, nil
 }
 
-// kill ends the process at once.
+// pid is the number of the process.
+func (in *instance) pid() int {
+	if in.attached != nil {
+		return in.attached.Pid
+	}
+	return in.process.cmd.Process.Pid
+}
+
+// dead tells whether the process is known to have ended.
+func (in *instance) dead() bool {
+	if in.attached != nil {
+		return false
+	}
+	select {
+	case <-in.process.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill ends the process at once, unless somebody else started it.
 func (in *instance) kill() {
-	_ = in.process.Kill(context.Background())
+	if in.process != nil {
+		_ = in.process.Kill(context.Background())
+	}
 }
 
 // close asks the process to end, kills it when it does not, and removes everything that belonged to it.
 func (in *instance) close() {
 	in.closing.Do(func() {
+		if in.attached != nil {
+			in.leave()
+			return
+		}
 		timer := time.AfterFunc(grace, in.kill)
 		in.client.Kill()
 		timer.Stop()
@@ -134,16 +183,28 @@ func (in *instance) close() {
 	})
 }
 
+// leave ends the connection to a process that goes on.
+func (in *instance) leave() {
+	if in.conn != nil {
+		_, _ = in.broker.Close(), in.conn.Close()
+	}
+	close(in.attached.done)
+}
+
 // gone waits for a process whose connection broke and says how it ended.
 func (in *instance) gone() string {
+	if in.attached != nil {
+		in.close()
+		return in.attached.gone()
+	}
 	select {
 	case <-in.process.exited:
 	case <-time.After(grace / 2):
 		in.kill()
 		<-in.process.exited
 		in.close()
-		return "closed its connection"
+		return "the process closed its connection"
 	}
 	in.close()
-	return ended(in.process.state)
+	return "the process " + ended(in.process.state)
 }

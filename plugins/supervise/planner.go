@@ -2,7 +2,6 @@ package supervise
 
 import (
 	"context"
-	"errors"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	pb "github.com/mdmhost/mdmhost/plugins/proto/mdmhost/v1"
@@ -11,10 +10,10 @@ import (
 
 // Planner returns the plugin as a planner.
 //
-// When the process dies in Plan, the planner is started anew, the run's Start is repeated and the step is asked again,
-// once, if that cannot change the result: the plugin says that it is pure, or every row of the step is in its first step
-// and so has no history. Otherwise, and when it dies again, the error is CRASHED; a planner that does not answer is
-// killed and the error is TIMEOUT.
+// When the process dies in Plan, the planner is started anew, the run's Start is repeated and the step is asked again, if that
+// cannot change the result: the plugin says that it is pure, or every row of the step is in its first step and so has no history.
+// Otherwise, and when it dies more than three times in a run, the error is CRASHED; a planner that does not answer is killed and the
+// error is TIMEOUT, and one that a debugger holds is neither restarted nor killed.
 func (p *Process) Planner() sampling.Planner {
 	return &planner{process: p, encoder: wire.Encoder{Memory: p.memory}}
 }
@@ -45,14 +44,13 @@ func (p *planner) Plan(ctx context.Context, step *sampling.Step, out []sampling.
 	}
 	p.request.Step = m
 	err = p.plan(ctx, out)
-	var e *sampling.Error
-	if !errors.As(err, &e) || e.Code != sampling.Crashed || !(p.process.pure || first(step)) {
-		return err
+	for p.process.replaceable(err) && (p.process.pure || first(step)) {
+		if _, err := p.process.restart(ctx, err); err != nil {
+			return err
+		}
+		err = p.plan(ctx, out)
 	}
-	if again := p.process.restart(ctx, err); again != nil {
-		return again
-	}
-	return p.plan(ctx, out)
+	return err
 }
 
 func (p *planner) plan(ctx context.Context, out []sampling.Decision) error {

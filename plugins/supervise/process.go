@@ -48,7 +48,9 @@ func Launch(ctx context.Context, spec Spec) (_ *Process, err error) {
 		return nil, err
 	}
 	p := &Process{spec: spec, memory: spec.Memory}
-	if p.memory == nil {
+	if spec.Reattach != nil {
+		p.memory = &shm.Memory{} // nothing was handed down: logits travel as bytes
+	} else if p.memory == nil {
 		if p.memory, err = shm.New(); err != nil {
 			return nil, err
 		}
@@ -64,10 +66,12 @@ func Launch(ctx context.Context, spec Spec) (_ *Process, err error) {
 
 // launch starts a process and reads its description.
 func (p *Process) launch(ctx context.Context) error {
-	in, err := begin(ctx, &p.spec, p.memory)
+	began := time.Now()
+	in, err := p.enter(ctx)
 	if err != nil {
 		return err
 	}
+	p.spec.log().Debug("started", append(p.spec.identity(), "pid", in.pid(), "ms", time.Since(began).Milliseconds())...)
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -102,6 +106,14 @@ func (p *Process) launch(ctx context.Context) error {
 	return p.named(err)
 }
 
+// enter starts a process, or connects to the one that runs already.
+func (p *Process) enter(ctx context.Context) (*instance, error) {
+	if p.spec.Reattach != nil {
+		return attach(&p.spec)
+	}
+	return begin(ctx, &p.spec, p.memory)
+}
+
 // Description returns what the plugin said of itself.
 func (p *Process) Description() sampling.Description { return p.description }
 
@@ -112,7 +124,7 @@ func (p *Process) Pid() int {
 	if p.in == nil {
 		return 0
 	}
-	return p.in.process.cmd.Process.Pid
+	return p.in.pid()
 }
 
 // Starting returns how long the first launch took, up to the description.
@@ -127,6 +139,7 @@ func (p *Process) Close() error {
 	p.mu.Unlock()
 	if in != nil {
 		in.close()
+		p.spec.log().Debug("ended", "pid", in.pid(), "how", "the host is done with it")
 	}
 	if p.ownMemory && !closed {
 		return p.memory.Close()
@@ -138,6 +151,18 @@ func (p *Process) running() *instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.in
+}
+
+// ready makes sure that there is a process: one that died while nobody asked it anything is replaced.
+func (p *Process) ready(ctx context.Context) error {
+	if in := p.running(); in != nil {
+		if !in.dead() {
+			return nil
+		}
+		p.bury(in)
+		p.spec.log().Debug("ended", "pid", in.pid(), "how", in.gone()+" between two runs"+in.said())
+	}
+	return p.launch(ctx)
 }
 
 // bury forgets a dead process, unless another has taken its place.
@@ -157,8 +182,16 @@ func (p *Process) call(ctx context.Context, name string, do func(context.Context
 	}
 	bounded, cancel := context.WithTimeout(ctx, p.spec.Deadlines.Call)
 	defer cancel()
-	return p.explain(ctx, in, name, do(bounded, in))
+	began := time.Now()
+	err := do(bounded, in)
+	if took := time.Since(began); took > slow {
+		p.spec.log().Debug("slow call", "call", name, "ms", took.Milliseconds())
+	}
+	return p.explain(ctx, in, name, err)
 }
+
+// slow calls are told in the log.
+const slow = time.Second
 
 // explain tells a refusal, a hang, a death and a cancelled call apart. A process that hangs is killed.
 func (p *Process) explain(ctx context.Context, in *instance, name string, err error) error {
@@ -170,16 +203,34 @@ func (p *Process) explain(ctx context.Context, in *instance, name string, err er
 	case told:
 		return p.named(e)
 	case status.Code(err) == codes.DeadlineExceeded:
-		p.bury(in)
-		in.kill()
-		in.close()
-		return p.spec.timeout(name)
+		return p.hung(in, name)
 	case status.Code(err) != codes.Unavailable && status.Code(err) != codes.Canceled:
 		return p.named(err)
 	}
+	return p.died(in, name)
+}
+
+// hung ends a process that does not answer.
+func (p *Process) hung(in *instance, call string) error {
+	p.bury(in)
+	in.kill()
+	in.close()
+	p.spec.log().Debug("ended", "pid", in.pid(), "how", "stopped: no answer to "+call)
+	return p.spec.timeout(call)
+}
+
+// died says why a connection is gone.
+func (p *Process) died(in *instance, call string) error {
 	p.bury(in)
 	how := in.gone()
-	return p.spec.fail(sampling.Crashed, fmt.Sprintf("the process %s during %s%s", how, name, in.said()), logHint+"; report it to the plugin's author")
+	p.spec.log().Debug("ended", "pid", in.pid(), "how", how+" during "+call)
+	if in.attached != nil {
+		return p.spec.fail(sampling.Crashed, how+" during "+call, afresh)
+	}
+	if limit := p.spec.exceeded(in.words.all()); limit != nil {
+		return limit
+	}
+	return p.spec.fail(sampling.Crashed, how+" during "+call+in.said(), logHint+"; report it to the plugin's author")
 }
 
 // named makes sure that an error begins with the plugin's name.

@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"google.golang.org/grpc"
@@ -24,15 +25,17 @@ func (p *Process) lifecycle(in *instance) lifecycle {
 	return pb.NewPlannerClient(in.conn)
 }
 
-// startRun begins a run, on a new process if the last one died.
+// startRun begins a run, on a new process if the last one died. A death in Start itself loses nothing either.
 func (p *Process) startRun(ctx context.Context, run sampling.Run) (sampling.Needs, error) {
-	if p.running() == nil {
-		if err := p.launch(ctx); err != nil {
-			return sampling.Needs{}, err
-		}
+	if err := p.ready(ctx); err != nil {
+		return sampling.Needs{}, err
 	}
 	p.run, p.restarted = wire.RunToProto(run), 0
-	return p.replay(ctx)
+	needs, err := p.replay(ctx)
+	if p.replaceable(err) {
+		return p.restart(ctx, err)
+	}
+	return needs, err
 }
 
 // replay gives the process its run.
@@ -48,17 +51,31 @@ func (p *Process) replay(ctx context.Context) (needs sampling.Needs, err error) 
 	return needs, err
 }
 
-// restart replaces a process that died in a run by one in the same state.
-func (p *Process) restart(ctx context.Context, death error) error {
-	if p.restarted++; p.restarted > restarts {
-		return fmt.Errorf("%w (it died %d times in this run)", death, p.restarted)
+// replaceable tells an error by which the process is gone, and may be there again, from all others.
+func (p *Process) replaceable(err error) bool {
+	var e *sampling.Error
+	return errors.As(err, &e) && e.Code == sampling.Crashed && p.spec.Reattach == nil
+}
+
+// restart replaces a process that died in a run by one in the same state, and that by another should it die on the way.
+func (p *Process) restart(ctx context.Context, death error) (sampling.Needs, error) {
+	for {
+		if p.restarted++; p.restarted > restarts {
+			return sampling.Needs{}, fmt.Errorf("%w (it died %d times in this run)", death, p.restarted)
+		}
+		p.spec.Logger.Warn("plugin died and is started again", "plugin", p.spec.object(), "error", death.Error())
+		err := p.launch(ctx)
+		if err == nil {
+			var needs sampling.Needs
+			if needs, err = p.replay(ctx); err == nil {
+				return needs, nil
+			}
+		}
+		if !p.replaceable(err) {
+			return sampling.Needs{}, err
+		}
+		death = err
 	}
-	p.spec.Logger.Warn("plugin died and is started again", "plugin", p.spec.object(), "error", death.Error())
-	if err := p.launch(ctx); err != nil {
-		return err
-	}
-	_, err := p.replay(ctx)
-	return err
 }
 
 // endRun ends the run; a process that is gone has ended it already.

@@ -16,8 +16,9 @@ import (
 // its exit status, its first line on standard output, and the means to end it when it does not answer.
 type process struct {
 	cmd    *exec.Cmd
+	limits Limits
 	stdout *greeting
-	stderr io.ReadCloser
+	stderr *relay
 	exited chan struct{} // closed when the process is gone and waited for
 	state  *os.ProcessState
 
@@ -26,7 +27,7 @@ type process struct {
 	killed  bool // also before the start, which then fails
 }
 
-func newProcess(cmd *exec.Cmd, words *lastWords) (*process, error) {
+func newProcess(cmd *exec.Cmd, spec *Spec, words *lastWords) (*process, error) {
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -35,7 +36,8 @@ func newProcess(cmd *exec.Cmd, words *lastWords) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &process{cmd: cmd, stdout: &greeting{pipe: stdout}, stderr: &flood{pipe: stderr, words: words}, exited: make(chan struct{})}, nil
+	log := newRelay(&flood{pipe: stderr, words: words}, spec.log())
+	return &process{cmd: cmd, limits: spec.Limits, stdout: &greeting{pipe: stdout}, stderr: log, exited: make(chan struct{})}, nil
 }
 
 // Start starts the process in a group of its own, so that a Ctrl-C for the host is not one for the plugin, and without
@@ -62,6 +64,11 @@ func (p *process) live(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err := p.cmd.Start()
+	if err == nil {
+		if err = p.limits.hold(p.cmd.Process.Pid); err != nil {
+			_, _ = p.cmd.Process.Kill(), p.cmd.Wait()
+		}
+	}
 	started <- err
 	if err == nil {
 		<-p.exited

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -48,7 +49,11 @@ func (s *sampler) Sample(ctx context.Context, hosted sampling.Session) error {
 	}
 	watch := newWatch(s.process.spec.Deadlines.Call)
 	session := &sessionServer{hosted: hosted, named: s.process.named, watch: watch, encoder: wire.Encoder{Needs: s.needs, Memory: s.process.memory}}
-	server := grpc.NewServer(append(wire.ServerOptions(), grpc.WaitForHandlers(true), grpc.UnaryInterceptor(session.guard))...)
+	opts := append(wire.ServerOptions(), grpc.WaitForHandlers(true), grpc.UnaryInterceptor(session.guard))
+	if in.tls != nil {
+		opts = append(opts, grpc.Creds(credentials.NewTLS(in.tls)))
+	}
+	server := grpc.NewServer(opts...)
 	pb.RegisterSessionServer(server, session)
 	served := make(chan struct{})
 	go func() {
@@ -73,10 +78,7 @@ func (s *sampler) Sample(ctx context.Context, hosted sampling.Session) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case hung:
-		s.process.bury(in)
-		in.kill()
-		in.close()
-		return s.process.spec.timeout("Sample")
+		return s.process.hung(in, "Sample")
 	case cause != nil && (!gaveUp || status.Code(err) != codes.Unavailable):
 		return cause
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -29,10 +30,12 @@ type Spec struct {
 	Dir       string // working folder, or the host's
 	Deadlines Deadlines
 	Logger    hclog.Logger // takes what the plugin logs and prints; nil drops it
+	Digest    string       // of the plugin's files, for the log; "" where nobody has looked
 	Limits    Limits
 	// MTLS makes host and plugin prove each other who they are, by certificates made for this process (go-plugin's AutoMTLS).
 	MTLS bool
 	// Reattach connects to a process that somebody else has started, such as a debugger, instead of starting one; nil starts one.
+	// Path, Args, Env, Dir, Deadlines, Limits, MTLS and Memory do not hold for it: its author may stop it as long as they like.
 	Reattach *Reattach
 	// Memory is where the runtime puts logits for the plugin; nil makes one for this plugin alone.
 	Memory *shm.Memory
@@ -47,16 +50,9 @@ type Deadlines struct {
 
 // Limits bound what a plugin's process may take, where the system can; zero values do not bound.
 type Limits struct {
-	Memory    int64 // bytes of data
+	Memory    int64 // bytes of data, as RLIMIT_DATA counts them: what a process writes of its own, but not files nor shared memory
 	OpenFiles int
-}
-
-// Reattach is where a plugin that runs already is to be found: what it printed when it was started with --debug.
-type Reattach struct {
-	Kind     string `json:"kind"`
-	Pid      int    `json:"pid"`
-	Addr     string `json:"addr"`     // path of its unix socket
-	Protocol int    `json:"protocol"` // version of the plugin protocol
+	Raise     string // what a user does to give more, for messages
 }
 
 // SelfArgs are the arguments with which this program starts itself as a first-party plugin.
@@ -69,12 +65,28 @@ func (s *Spec) object() string {
 	return string(s.Kind) + " " + s.Name
 }
 
+// log is where lines of the plugin and about it go, under its name.
+func (s *Spec) log() hclog.Logger { return s.Logger.Named(filepath.Base(s.Name)) }
+
+// identity is what the log says of where the plugin came from.
+func (s *Spec) identity() []any {
+	switch {
+	case s.Reattach != nil:
+		return []any{"socket", s.Reattach.Addr}
+	case s.Digest != "":
+		return []any{"path", s.Path, "digest", s.Digest}
+	}
+	return []any{"path", s.Path}
+}
+
 // complete fills the defaults in.
 func (s *Spec) complete() error {
 	if s.Kind != sampling.KindPlanner && s.Kind != sampling.KindSampler && s.Kind != sampling.KindTrainer {
 		return s.fail(sampling.InvalidConfig, "no plugin of this kind can be started", "kinds are planner, sampler and trainer")
 	}
-	if s.Path == "" {
+	if s.Reattach != nil {
+		s.Path, s.MTLS, s.Limits, s.Deadlines = "", false, Limits{}, Deadlines{Start: forever, Call: forever}
+	} else if s.Path == "" {
 		self, err := os.Executable()
 		if err != nil {
 			return s.fail(sampling.Internal, "the path of this program is unknown: "+err.Error(), "name a plugin's path instead")
@@ -93,11 +105,17 @@ func (s *Spec) complete() error {
 	if s.Deadlines.Raise == "" {
 		s.Deadlines.Raise = "give the plugin a longer deadline"
 	}
+	if s.Limits.Raise == "" {
+		s.Limits.Raise = "give the plugin a higher limit"
+	}
 	if s.Logger == nil {
 		s.Logger = hclog.NewNullLogger()
 	}
-	return nil
+	return s.limitable()
 }
+
+// forever is the deadline of a process that somebody looks at.
+const forever = 100 * 365 * 24 * time.Hour
 
 // command is the process that is about to be started. The environment holds nothing that nobody asked for.
 func (s *Spec) command() *exec.Cmd {

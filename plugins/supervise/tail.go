@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -75,6 +76,13 @@ func (w *lastWords) String() string {
 		told = w.cause
 	}
 	return strings.Join(told, " | ")
+}
+
+// all is everything that is kept, one line under the other.
+func (w *lastWords) all() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(append(append(slices.Clone(w.cause), w.lines...), string(w.part)), "\n")
 }
 
 // readable returns the message of a log line in JSON, and any other line as it is.

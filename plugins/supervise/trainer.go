@@ -26,10 +26,8 @@ func (t *trainer) Build(ctx context.Context, task spec.Task) (*spec.Reply, error
 	if err := task.Check(); err != nil {
 		return nil, err
 	}
-	if t.process.running() == nil {
-		if err := t.process.launch(ctx); err != nil {
-			return nil, err
-		}
+	if err := t.process.ready(ctx); err != nil {
+		return nil, err
 	}
 	var reply *spec.Reply
 	err := t.process.call(ctx, "Build", func(ctx context.Context, in *instance) error {
