@@ -131,7 +131,7 @@ func TestEmbeddedThatAreWrong(t *testing.T) {
 		"two embedded":     {options.Schema[siblings], "options type options_test.siblings: option k: expected one field of that name, found options_test.PerStep.K and options_test.Other.Each; rename one or leave one out"},
 		"inside embedded":  {options.Schema[inner], "options type options_test.twice: option k: expected one field of that name"},
 		"pointer":          {options.Schema[pointer], "options field options_test.pointer.Ordered: expected a struct embedded by value, found the pointer *options_test.Ordered; embed options_test.Ordered"},
-		"embedded, tagged": {options.Schema[tagged], `options field options_test.tagged.Ordered: expected an exported bool, integer, float or string with a name in its option tag, found "ordered" of type options_test.Ordered`},
+		"embedded, tagged": {options.Schema[tagged], `options field options_test.tagged.Ordered: expected an exported bool, integer, float or string, or a slice of one, with a name in its option tag, found "ordered" of type options_test.Ordered`},
 		"unexported":       {options.Schema[outer], `options field options_test.Hidden._: expected an exported bool, integer, float or string`},
 	} {
 		if _, err := c.schema(); err == nil || !strings.HasPrefix(err.Error(), c.want) {

@@ -6,8 +6,10 @@
 //		Proxy string  `option:"proxy" default:"entropy" enum:"entropy,confidence,margin" help:"order of opening"`
 //	}
 //
-// Fields are bool, int, int32, int64, float32, float64 or string. A field without a default starts at its zero value.
-// Floating point options also take the texts "inf" and "-inf", which JSON has no number for.
+// Fields are bool, int, int32, int64, float32, float64 or string, or slices of these. A field without a default starts at its zero
+// value. Floating point options also take the texts "inf" and "-inf", which JSON has no number for. What is said of a slice (min,
+// max, enum) is said of each of its entries; its default is a list with commas, such as default:"0.5,0.9". A user sets it as
+// planner.limits=[0.2,0.4].
 //
 // Options that several plugins share are a struct of their own, which each embeds by value, to any depth. Its options
 // come among the others under their own names, and Go promotes its fields. To the user nothing tells them apart:
@@ -39,7 +41,8 @@ type field struct {
 	help     string
 	enum     []string
 	min, max *float64
-	preset   any    // the default: bool, int64, float64 or string
+	preset   any    // the default: bool, int64, float64 or string, or a []any of them
+	list     bool   // the other fields are of each entry
 	index    []int  // from the outermost struct, for reflect's FieldByIndex
 	declared string // where, for errors
 }
@@ -103,9 +106,12 @@ func fieldsAt(t reflect.Type, sf reflect.StructField) ([]field, error) {
 // read reads the tags of one option.
 func read(sf reflect.StructField) (field, error) {
 	name := sf.Tag.Get("option")
-	f := field{name: name, kind: kinds[sf.Type.Kind()], help: sf.Tag.Get("help")}
+	f := field{name: name, kind: kinds[sf.Type.Kind()], help: sf.Tag.Get("help"), list: sf.Type.Kind() == reflect.Slice}
+	if f.list {
+		f.kind = kinds[sf.Type.Elem().Kind()]
+	}
 	if name == "" || f.kind == "" || !sf.IsExported() {
-		return f, fmt.Errorf("expected an exported bool, integer, float or string with a name in its option tag, found %q of type %s", name, sf.Type)
+		return f, fmt.Errorf("expected an exported bool, integer, float or string, or a slice of one, with a name in its option tag, found %q of type %s", name, sf.Type)
 	}
 	if tag, ok := sf.Tag.Lookup("enum"); ok {
 		f.enum = strings.Split(tag, ",")
@@ -120,15 +126,34 @@ func read(sf reflect.StructField) (field, error) {
 		}
 	}
 	f.preset = map[kind]any{boolean: false, integer: int64(0), number: 0.0, text: ""}[f.kind]
-	if v, ok := sf.Tag.Lookup("default"); ok {
-		d, err := f.parse(v)
+	given, ok := sf.Tag.Lookup("default")
+	if !ok && !f.list {
+		return f, nil
+	}
+	var entries []any
+	for _, part := range f.split(given) {
+		entry, err := f.parse(part)
 		if err == nil {
-			err = f.check(d)
+			err = f.check(entry)
 		}
 		if err != nil {
 			return f, fmt.Errorf("tag default: %w", err)
 		}
-		f.preset = d
+		entries = append(entries, entry)
+	}
+	if f.preset = any(entries); !f.list {
+		f.preset = entries[0]
 	}
 	return f, nil
+}
+
+// split returns the entries of a tag: of a list those between commas, else the text itself.
+func (f field) split(tag string) []string {
+	switch {
+	case !f.list:
+		return []string{tag}
+	case tag == "":
+		return nil
+	}
+	return strings.Split(tag, ",")
 }

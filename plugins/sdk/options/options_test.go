@@ -142,9 +142,13 @@ func TestTagsThatAreWrong(t *testing.T) {
 	}]()
 	check(err, "tag default: expected a whole number of at least 1, found 0")
 	_, err = options.Schema[struct {
-		K []int `option:"k"`
+		K map[string]int `option:"k"`
 	}]()
-	check(err, "expected an exported bool, integer, float or string")
+	check(err, "expected an exported bool, integer, float or string, or a slice of one, with a name")
+	_, err = options.Schema[struct {
+		K []int `option:"k" default:"1,few"`
+	}]()
+	check(err, "tag default: expected a whole number, found few")
 	_, err = options.Schema[struct {
 		K int `option:"k" min:"few"`
 	}]()

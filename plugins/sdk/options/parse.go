@@ -73,8 +73,27 @@ func object(given []byte) (map[string]json.RawMessage, error) {
 	return values, nil
 }
 
-// decode reads a JSON value as the field's kind and checks its bounds.
+// decode reads a JSON value as what the field holds and checks its bounds.
 func (f field) decode(raw json.RawMessage) (any, error) {
+	if !f.list {
+		return f.entry(raw)
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
+		return nil, fmt.Errorf("expected a list of entries, each %s, found %s", f.expected(), raw)
+	}
+	entries := make([]any, len(list))
+	for i, entry := range list {
+		var err error
+		if entries[i], err = f.entry(entry); err != nil {
+			return nil, fmt.Errorf("entry %d: %w", i, err)
+		}
+	}
+	return entries, nil
+}
+
+// entry reads a JSON value as the field's kind.
+func (f field) entry(raw json.RawMessage) (any, error) {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -185,6 +204,14 @@ func (f field) expected() string {
 // set writes a value into its field, unless the field's type is too narrow.
 func set(to reflect.Value, v any) error {
 	switch x := v.(type) {
+	case []any:
+		list := reflect.MakeSlice(to.Type(), len(x), len(x))
+		for i, entry := range x {
+			if err := set(list.Index(i), entry); err != nil {
+				return fmt.Errorf("entry %d: %w", i, err)
+			}
+		}
+		to.Set(list)
 	case bool:
 		to.SetBool(x)
 	case int64:
