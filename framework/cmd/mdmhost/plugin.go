@@ -23,7 +23,7 @@ import (
 )
 
 func newPlugin() *cobra.Command {
-	return group("plugin", "Show planners and samplers", newPluginList(), newPluginInfo(), newPluginDocs())
+	return group("plugin", "Show planners and samplers", newPluginList(), newPluginInfo(), newPluginNew(), newPluginDocs())
 }
 
 // plugin is what `plugin list` and `plugin info` say of a plugin in JSON.

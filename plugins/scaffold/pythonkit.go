@@ -1,0 +1,22 @@
+package scaffold
+
+import "github.com/mdmhost/mdmhost/plugins/python"
+
+// pythonKit is the wheel of the Python kit.
+func (p Project) pythonKit() ([]file, error) {
+	license, err := templates.ReadFile("template/LICENSE")
+	if err != nil {
+		return nil, err
+	}
+	f, err := wheel{
+		name:     "mdmhost-plugin",
+		version:  "0.1.0",
+		summary:  "Write planners, samplers and trainers of mdmhost in Python",
+		python:   ">=3.10",
+		requires: []string{"grpcio>=1.85.1", "protobuf>=7.35.1", "numpy>=2.0"},
+		license:  license,
+		source:   python.Source,
+	}.file()
+	f.path = "wheels/" + f.path
+	return []file{f}, err
+}
