@@ -97,6 +97,7 @@ golden: setup peers-small
 # Compare sampling with Python loops and the parts with each other; PyTorch takes part after `./dev peers`
 bench-sample *groups: build
     @[[ -n "${MDMHOST_PEERS:-}" ]] || scripts/setup-peers.sh
+    @[[ " $* " != *" kits "* ]] || scripts/setup-python-kit.sh >/dev/null
     @go run -tags tokenizers ./framework/bench "$@"
 
 # Compare a gradient step with PyTorch's (which takes part after `./dev peers`); --profile says where the time goes

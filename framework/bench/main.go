@@ -29,6 +29,7 @@ type bench struct {
 	data    string // directory of the project's data
 	binary  string // mdmhost
 	python  string // interpreter that has the peers
+	kit     string // interpreter that has what the Python kit needs
 	budget  time.Duration
 	profile bool   // print where the time of a gradient step goes
 	setting string // the one setting of gradient steps that is measured; "": all
@@ -44,11 +45,15 @@ func main() {
 		}
 		return
 	}
+	if len(os.Args) == 3 && os.Args[1] == kitArgument {
+		serveKit(os.Args[2])
+	}
 	b := bench{}
 	flag.StringVar(&b.model, "model", "../shared/models/rxnfp-bert", "`directory` of the model that is sampled from")
 	flag.StringVar(&b.data, "data", "../shared/data", "`directory` of the data that the twins train on")
 	flag.StringVar(&b.binary, "binary", "bin/mdmhost", "the mdmhost whose start is measured")
 	flag.StringVar(&b.python, "peers", peers(), "Python with onnxruntime, numpy and, if possible, torch and onnx (environment: MDMHOST_PEERS)")
+	flag.StringVar(&b.kit, "kit", "third_party/python-kit/bin/python", "Python with what plugins/python needs")
 	flag.DurationVar(&b.budget, "budget", 15*time.Second, "time for each figure, about")
 	flag.BoolVar(&b.profile, "profile", false, "print where the time of a gradient step goes, by operator")
 	flag.StringVar(&b.setting, "setting", "", "measure the gradient steps of this setting alone, such as molecule_order")
@@ -80,7 +85,7 @@ func (b bench) run(ctx context.Context, only []string) error {
 	groups := []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"planners", b.planners}, {"head", b.head}, {"start", b.start}, {"insertion", b.insertion}, {"train", b.train}, {"twin", b.twin}}
+	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"planners", b.planners}, {"head", b.head}, {"start", b.start}, {"insertion", b.insertion}, {"kits", b.kits}, {"train", b.train}, {"twin", b.twin}}
 	if len(only) == 0 {
 		only = []string{"nfe", "plugin", "planners", "head", "start"}
 	}
@@ -90,7 +95,7 @@ func (b bench) run(ctx context.Context, only []string) error {
 			known = known || g.name == name
 		}
 		if !known {
-			return fmt.Errorf("argument %s: expected some of nfe, plugin, planners, head, start, insertion, train, twin, or nothing for the first five", name)
+			return fmt.Errorf("argument %s: expected some of nfe, plugin, planners, head, start, insertion, kits, train, twin, or nothing for the first five", name)
 		}
 	}
 	fmt.Printf("# %s/%s, %d cores, load %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load())
