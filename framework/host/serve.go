@@ -17,13 +17,13 @@ import (
 // host started the program as a plugin, it serves that plugin until the host is done and ends the process; else it
 // returns at once.
 func ServePlugin(args []string) {
-	if len(args) < 3 || args[1] != supervise.SelfArgs("", "")[0] {
+	if len(args) < 4 || args[1] != supervise.SelfArgs("", "")[0] {
 		return
 	}
 	// A first-party plugin answers one call at a time in microseconds. With one processor an answer needs no second
 	// thread to wake up, which takes longer than the answer, and the denoiser keeps the others.
 	runtime.GOMAXPROCS(1)
-	kind, name := sampling.Kind(args[2]), args[len(args)-1]
+	kind, name := sampling.Kind(args[2]), args[3]
 	planner, isPlanner := planners.All()[name]
 	sampler, isSampler := samplers.All()[name]
 	trainer, isTrainer := trainers.All()[name]

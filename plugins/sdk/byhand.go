@@ -32,7 +32,7 @@ func byHand(d sampling.Description, broken error, args []string, stdout, stderr 
 	if d.Kind == sampling.KindTrainer {
 		command = "train"
 	}
-	fmt.Fprintf(stderr, "%s %s is a plugin of mdmhost, which starts it: mdmhost %s --%s PATH-OF-THIS-FILE\nTo see what it does: run it with the argument `describe`.\n",
+	fmt.Fprintf(stderr, "%s %s is a plugin of mdmhost, which starts it: mdmhost %s --%s PATH-OF-THIS-FILE\nTo see what it does: run it with the argument `describe`. To look at it in a debugger: start it with --debug.\n",
 		d.Kind, d.Name, command, d.Kind)
 	return 1
 }

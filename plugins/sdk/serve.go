@@ -40,36 +40,47 @@ func ServeSampler(s sampling.Sampler) {
 	serve(d, err, func(link link, g *grpc.Server) { pb.RegisterSamplerServer(g, &samplerServer{sampler: s, link: link}) })
 }
 
-func serve(d sampling.Description, broken error, register func(link, *grpc.Server)) {
+// registration puts a plugin's service onto a server.
+type registration func(link, *grpc.Server)
+
+func serve(d sampling.Description, broken error, register registration) {
 	if broken == nil {
 		broken = wire.Supported()
 	}
 	if os.Getenv(wire.Handshake.MagicCookieKey) != wire.Handshake.MagicCookieValue {
+		if len(os.Args) > 1 && os.Args[len(os.Args)-1] == DebugFlag {
+			os.Exit(serveDebug(d, broken, register))
+		}
 		os.Exit(byHand(d, broken, os.Args[1:], os.Stdout, os.Stderr))
 	}
 	log := hclog.New(&hclog.LoggerOptions{Name: d.Name, Level: hclog.Debug, Output: os.Stderr, JSONFormat: true})
 	slog.SetDefault(slog.New(logs{to: log}))
 	link := link{stderr: os.Stderr, log: log, mapping: inheritedMemory()}
 	watchLifeline()
-	plugin.Serve(&plugin.ServeConfig{
+	plugin.Serve(config(d, link, register))
+	os.Exit(0)
+}
+
+// config is the plugin as go-plugin serves it.
+func config(d sampling.Description, link link, register registration) *plugin.ServeConfig {
+	return &plugin.ServeConfig{
 		HandshakeConfig: wire.Handshake,
 		VersionedPlugins: map[int]plugin.PluginSet{
 			wire.Version: {string(d.Kind): &served{link: link, register: register}},
 		},
-		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
+		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server { // opts hold the certificates, where there are any
 			opts = append(opts, wire.ServerOptions()...)
 			return grpc.NewServer(append(opts, grpc.UnaryInterceptor(link.guard()))...)
 		},
-		Logger: log,
-	})
-	os.Exit(0)
+		Logger: link.log,
+	}
 }
 
 // served is the plugin in go-plugin's eyes.
 type served struct {
 	plugin.NetRPCUnsupportedPlugin
 	link     link
-	register func(link, *grpc.Server)
+	register registration
 }
 
 // GRPCServer registers the plugin's service.
