@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -19,6 +17,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	schemas "github.com/mdmhost/mdmhost/plugins/sdk/options"
 	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
@@ -162,18 +161,6 @@ func printNamesakes(c *cobra.Command, p plugin) error {
 	return nil
 }
 
-// schema is the part of an options schema that people read.
-type schema struct {
-	Properties map[string]struct {
-		Type        any
-		Default     json.RawMessage
-		Description string
-		Enum        []any
-		Minimum     *float64
-		Maximum     *float64
-	}
-}
-
 func (p plugin) print(c *cobra.Command) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "%s\t%s %s\n", p.Kind, printable(p.Name), printable(p.Version))
@@ -184,31 +171,12 @@ func (p plugin) print(c *cobra.Command) error {
 		fmt.Fprintf(w, "needs\t%s\n", orNone(p.Needs))
 		fmt.Fprintf(w, "can remask\t%v\ncan insert\t%v\nadaptive\t%v\n", p.CanRemask, p.CanInsert, p.Adaptive)
 	}
-	var s schema
-	if len(p.Options) > 0 {
-		if err := json.Unmarshal(p.Options, &s); err != nil {
-			return fmt.Errorf("%s %s: options schema: %w", p.Kind, p.Name, err)
-		}
+	all, err := schemas.Describe(string(p.Options))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", p.Kind, p.Name, err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		o := s.Properties[name]
-		text := fmt.Sprint(o.Type)
-		if o.Enum != nil {
-			text += fmt.Sprintf(" of %v", o.Enum)
-		}
-		if o.Minimum != nil {
-			text += fmt.Sprintf(" from %v", *o.Minimum)
-		}
-		if o.Maximum != nil {
-			text += fmt.Sprintf(" up to %v", *o.Maximum)
-		}
-		if len(o.Default) > 0 {
-			text += fmt.Sprintf(", default %s", bytes.TrimSpace(o.Default))
-		}
-		if o.Description != "" {
-			text += ": " + o.Description
-		}
-		fmt.Fprintf(w, "%s.%s\t%s\n", p.Kind, printable(name), printable(text))
+	for _, o := range all {
+		fmt.Fprintf(w, "%s.%s\t%s\n", p.Kind, printable(o.Name), printable(o.String()))
 	}
 	return w.Flush()
 }
