@@ -3,7 +3,7 @@ package python
 
 import "embed"
 
-// Source is the package mdmhost_plugin, below the folder of that name. Where Python was run beside it, its caches are among it.
+// Source is the package mdmhost_plugin, below the folder of that name, as a wheel holds it.
 //
-//go:embed all:mdmhost_plugin
+//go:embed mdmhost_plugin/*.py mdmhost_plugin/py.typed mdmhost_plugin/v1/*.py mdmhost_plugin/v1/*.pyi mdmhost_plugin/v1/*.proto
 var Source embed.FS
