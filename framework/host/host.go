@@ -34,6 +34,8 @@ type Options struct {
 	InProcess bool
 	// Deadlines bound how long plugins may take; zero values are the supervisor's defaults.
 	Deadlines supervise.Deadlines
+	// Plugins are the settings of plugin processes: environment, certificates, limits, and which of them run already.
+	Plugins config.Plugins
 }
 
 // Host is a model with its runtime, planner and sampler, ready to sample. It is used by one goroutine at a time.
@@ -82,6 +84,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (_ *Host, err erro
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	h.noteAttached(o)
 	if err := h.start(ctx); err != nil {
 		return nil, err
 	}

@@ -32,13 +32,18 @@ type describer interface {
 	Describe(context.Context) (sampling.Description, error)
 }
 
-// openPart starts the plugin that name stands for: a path is anybody's binary, another name a first-party plugin, run
-// by this program in a process of its own, or as a value with o.InProcess.
+// openPart starts the plugin that name stands for: one that runs already, in a debugger; a path is anybody's binary, another name a
+// first-party plugin, run by this program in a process of its own, or as a value with o.InProcess.
 func openPart[P describer](ctx context.Context, o Options, kind sampling.Kind, name string, values map[string]func() P, client func(*supervise.Process) P, memory *shm.Memory) (part[P], error) {
 	p := part[P]{name: name}
-	launch := supervise.Spec{Kind: kind, Name: name, Logger: o.Logger, Memory: memory, Deadlines: o.Deadlines}
+	launch, err := o.Spec(kind, name)
+	if err != nil {
+		return p, err
+	}
+	launch.Memory = memory
 	first, known := values[name]
 	switch {
+	case launch.Reattach != nil:
 	case strings.ContainsRune(name, '/'):
 		launch.Path = name
 	case !known:
@@ -73,7 +78,7 @@ func (h *Host) openSampler(ctx context.Context, o Options) (err error) {
 }
 
 // OpenTrainer starts the trainer that name stands for: a path is anybody's binary, another name a first-party trainer. The
-// returned function ends its process, if it has one. Only InProcess, Logger and Deadlines of the options are looked at.
+// returned function ends its process, if it has one.
 func OpenTrainer(ctx context.Context, o Options, name string) (spec.Trainer, func() error, error) {
 	p, err := openPart(ctx, o, sampling.KindTrainer, name, trainers.All(), (*supervise.Process).Trainer, nil)
 	if err != nil || p.process == nil {

@@ -89,6 +89,13 @@ func checkPlugins(ctx context.Context, cfg *config.Config, before config.Problem
 		if strings.ContainsRune(s.name, '/') || slices.ContainsFunc(before, named) {
 			continue
 		}
+		var wrong config.Problems
+		if running, err := host.Attached(cfg, s.kind, s.name); errors.As(err, &wrong) {
+			problems = append(problems, wrong...)
+			continue
+		} else if running {
+			continue // it says what its options are when the run connects to it
+		}
 		var names []string
 		for _, d := range all {
 			if d.Kind == s.kind {
@@ -106,7 +113,6 @@ func checkPlugins(ctx context.Context, cfg *config.Config, before config.Problem
 				"no %s %q%s; a binary of your own is named by its path, such as ./%s", s.kind, s.name, config.DidYouMean(s.name, names), s.name)})
 			continue
 		}
-		var wrong config.Problems
 		if _, err := s.check(all[at].OptionsSchema); errors.As(err, &wrong) {
 			problems = append(problems, wrong...)
 		} else if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -67,17 +66,8 @@ func (s *settings) load() (*config.Config, error) {
 
 // options are what the configuration says to the host besides its parts.
 func options(cfg *config.Config) host.Options {
-	log := hclog.New(&hclog.LoggerOptions{Name: "plugin", Level: hclog.LevelFromString(cfg.Plugins.Log), Output: os.Stderr,
-		Exclude: internal})
-	return host.Options{Deadlines: deadlines(cfg), Logger: log}
-}
-
-// internal tells go-plugin's own words from those of plugins: what they report is told by the error of the call that it
-// breaks, or it was wanted.
-func internal(_ hclog.Level, text string, _ ...any) bool {
-	return slices.Contains([]string{
-		"plugin process exited", "plugin failed to exit gracefully", "error closing client during Kill", "reading plugin stderr",
-	}, text)
+	log := hclog.New(&hclog.LoggerOptions{Name: "plugin", Level: hclog.LevelFromString(cfg.Plugins.Log), Output: os.Stderr})
+	return host.Options{Deadlines: deadlines(cfg), Logger: log, Plugins: cfg.Plugins}
 }
 
 // deadlines bound how long plugins may take.
