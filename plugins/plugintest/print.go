@@ -1,0 +1,131 @@
+package plugintest
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Print writes the report as a person reads it: the verdict, the findings by severity, what passed, and the latencies.
+func (r *Report) Print(w io.Writer) error {
+	p := &printer{w: w}
+	errors, warnings, notes := r.count(Error), r.count(Warning), r.count(Note)
+	name := strings.TrimSpace(string(r.Kind) + " " + readable(r.Name) + " " + readable(r.Version))
+	switch {
+	case errors > 0:
+		p.line("%s: does not conform: %s, %s, %s.", name, number(errors, "error"), number(warnings, "warning"), number(notes, "note"))
+	case warnings+notes > 0:
+		p.line("%s: conforms, with %s and %s.", name, number(warnings, "warning"), number(notes, "note"))
+	default:
+		p.line("%s: conforms.", name)
+	}
+	passed, skipped := 0, 0
+	for _, c := range r.Checks {
+		switch c.Outcome {
+		case Passed:
+			passed++
+		case Skipped:
+			skipped++
+		}
+	}
+	p.line("%d of %d rules hold, %d could not be judged. %s, seed %d, %.1f s.", passed, len(r.Checks), skipped, readable(r.Plugin), r.Seed, r.Took.Seconds())
+	for _, group := range []struct {
+		severity Severity
+		title    string
+	}{{Error, "Errors: the contract is broken"}, {Warning, "Warnings: users will be surprised"}, {Note, "Notes"}} {
+		r.printFindings(p, group.severity, group.title)
+	}
+	r.printChecks(p)
+	r.printLatency(p)
+	return p.err
+}
+
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+func (r *Report) printFindings(p *printer, severity Severity, title string) {
+	if r.count(severity) == 0 {
+		return
+	}
+	p.line("\n%s\n", title)
+	for _, f := range r.Findings {
+		if f.Severity != severity {
+			continue
+		}
+		p.line("  %s", f.Check)
+		p.line("      %s", readable(f.Problem))
+		if f.Again > 0 {
+			p.line("      and %s more", number(f.Again, "place"))
+		}
+		p.line("      fix: %s", readable(f.Fix))
+	}
+}
+
+func (r *Report) printChecks(p *printer) {
+	for _, group := range []struct{ outcome, title string }{{Passed, "Checked, and in order"}, {Skipped, "Not judged"}} {
+		first := true
+		for _, c := range r.Checks {
+			if c.Outcome != group.outcome {
+				continue
+			}
+			if first {
+				p.line("\n%s\n", group.title)
+				first = false
+			}
+			if c.Reason != "" {
+				p.line("  %-20s  %s", c.Check, readable(c.Reason))
+			} else {
+				p.line("  %-20s  %s", c.Check, c.Rule)
+			}
+		}
+	}
+}
+
+func (r *Report) printLatency(p *printer) {
+	if len(r.Latency) == 0 || p.err != nil {
+		return
+	}
+	p.line("\nLatency of a step, transport included\n")
+	t := tabwriter.NewWriter(p.w, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "rows\tpositions\tcalls\tmedian ms\tp99 ms\t")
+	for _, l := range r.Latency {
+		fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s\t\n", l.Rows, l.Length, l.Calls, ms(l.Median), ms(l.P99))
+	}
+	p.err = t.Flush()
+	if r.Starting > 0 {
+		p.line("The process starts in %s ms.", ms(r.Starting))
+	}
+}
+
+func ms(d time.Duration) string { return strconv.FormatFloat(d.Seconds()*1e3, 'f', 2, 64) }
+
+func number(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// readable escapes what could steer a terminal: a plugin's words are anybody's.
+func readable(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
+}

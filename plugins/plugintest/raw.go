@@ -1,0 +1,297 @@
+package plugintest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	pb "github.com/mdmhost/mdmhost/plugins/proto/mdmhost/v1"
+	"github.com/mdmhost/mdmhost/plugins/proto/wire"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
+)
+
+// raw is a plugin's process without a supervisor, for what a supervisor keeps from happening.
+type raw struct {
+	kind   sampling.Kind
+	cmd    *exec.Cmd
+	hold   *os.File // the host's end of the lifeline
+	conn   *grpc.ClientConn
+	dir    string
+	exited chan struct{}
+
+	mu    sync.Mutex
+	noise []string // lines after the handshake
+}
+
+// command is the plugin's command line with an environment of its own.
+func (s *session) command() (*exec.Cmd, error) {
+	launch := s.target.launch
+	path, args := launch.Path, launch.Args
+	if path == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		path, args = self, supervise.SelfArgs(launch.Kind, launch.Name)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Dir, cmd.Env = launch.Dir, []string{}
+	for _, v := range launch.Env {
+		if name, _, given := strings.Cut(v, "="); given {
+			cmd.Env = append(cmd.Env, v)
+		} else if value, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, v+"="+value)
+		}
+	}
+	apart(cmd)
+	return cmd, nil
+}
+
+// raw starts the process and reads its handshake.
+func (s *session) raw() (*raw, error) {
+	cmd, err := s.command()
+	if err != nil {
+		return nil, err
+	}
+	r := &raw{kind: s.target.kind, cmd: cmd, exited: make(chan struct{})}
+	if r.dir, err = os.MkdirTemp("", "mdmhost-check-"); err != nil {
+		return nil, err
+	}
+	hear, hold, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = hear.Close() }()
+	r.hold = hold
+	cmd.ExtraFiles = []*os.File{hear}
+	cmd.Env = append(cmd.Env, wire.Handshake.MagicCookieKey+"="+wire.Handshake.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS="+strconv.Itoa(wire.Version),
+		"PLUGIN_UNIX_SOCKET_DIR="+r.dir, wire.LifelineVar+"=3")
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	first := make(chan string, 1)
+	go func() {
+		lines := bufio.NewScanner(pipe)
+		lines.Buffer(nil, 1<<20)
+		if lines.Scan() {
+			first <- lines.Text()
+		}
+		close(first)
+		for lines.Scan() {
+			r.mu.Lock()
+			r.noise = append(r.noise[:min(len(r.noise), 100)], lines.Text())
+			r.mu.Unlock()
+		}
+		_ = cmd.Wait()
+		close(r.exited)
+	}()
+	select {
+	case line := <-first:
+		fields := strings.Split(line, "|")
+		if len(fields) < 5 || fields[2] != "unix" {
+			r.close()
+			return nil, fmt.Errorf("expected the handshake 1|1|unix|PATH|grpc, found %q", line)
+		}
+		r.conn, err = grpc.NewClient("unix:"+fields[3], append(wire.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	case <-time.After(s.starts()):
+		err = errors.New("no handshake")
+	case <-s.ctx.Done():
+		err = s.ctx.Err()
+	}
+	if err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// starts is how long a start may take.
+func (s *session) starts() time.Duration {
+	if d := s.target.launch.Deadlines.Start; d > 0 {
+		return d
+	}
+	return 10 * time.Second
+}
+
+// close leaves nothing behind.
+func (r *raw) close() {
+	if r.conn != nil {
+		_ = r.conn.Close()
+	}
+	_ = r.hold.Close()
+	slay(r.cmd)
+	<-r.exited
+	_ = os.RemoveAll(r.dir)
+}
+
+// gone waits for the end of the process.
+func (r *raw) gone(within time.Duration) bool {
+	select {
+	case <-r.exited:
+		return true
+	case <-time.After(within):
+		return false
+	}
+}
+
+func (r *raw) describe(ctx context.Context) (*pb.DescribeReply, error) {
+	switch r.kind {
+	case sampling.KindSampler:
+		return pb.NewSamplerClient(r.conn).Describe(ctx, &pb.DescribeRequest{})
+	case sampling.KindTrainer:
+		return pb.NewTrainerClient(r.conn).Describe(ctx, &pb.DescribeRequest{})
+	}
+	return pb.NewPlannerClient(r.conn).Describe(ctx, &pb.DescribeRequest{})
+}
+
+func (r *raw) start(ctx context.Context, run sampling.Run) (err error) {
+	switch r.kind {
+	case sampling.KindSampler:
+		_, err = pb.NewSamplerClient(r.conn).Start(ctx, wire.RunToProto(run))
+	case sampling.KindPlanner:
+		_, err = pb.NewPlannerClient(r.conn).Start(ctx, wire.RunToProto(run))
+	}
+	return err
+}
+
+// end ends a run; the error has a code.
+func (r *raw) end(ctx context.Context, within time.Duration) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	switch r.kind {
+	case sampling.KindSampler:
+		_, err = pb.NewSamplerClient(r.conn).End(ctx, &pb.EndRequest{})
+	case sampling.KindTrainer:
+		_, err = pb.NewTrainerClient(r.conn).End(ctx, &pb.EndRequest{})
+	default:
+		_, err = pb.NewPlannerClient(r.conn).End(ctx, &pb.EndRequest{})
+	}
+	if err == nil {
+		return nil
+	}
+	if told, ok := wire.FromStatus(err, "plugin"); ok {
+		return told
+	}
+	return &sampling.Error{Code: sampling.Crashed, Object: "plugin", Problem: err.Error()}
+}
+
+// rawly starts a process for a check and calls f.
+func (s *session) rawly(check string, f func(r *raw)) {
+	r, err := s.raw()
+	if err != nil {
+		if s.ctx.Err() == nil {
+			s.find(Error, check, "start the same way every time", "a fresh process: %v", err)
+		}
+		return
+	}
+	defer r.close()
+	f(r)
+}
+
+func (s *session) descriptionStable() {
+	const check = "description-stable"
+	s.rawly(check, func(r *raw) {
+		ctx, cancel := context.WithTimeout(s.ctx, s.o.Call)
+		defer cancel()
+		before, err := r.describe(ctx)
+		if err == nil {
+			err = r.start(ctx, s.run)
+		}
+		if err == nil {
+			err = r.end(ctx, s.o.Call)
+		}
+		after := before
+		if err == nil {
+			after, err = r.describe(ctx)
+		}
+		if err != nil {
+			s.find(Error, check, "answer Describe at any time", "Describe, Start, End, Describe: %v", err)
+			return
+		}
+		if !proto.Equal(before, after) {
+			s.find(Error, check, "make the description once", "the description after a run is another: expected %v, found %v", before, after)
+		}
+		if now, err := wire.DescriptionFromProto(before); err == nil && (now.Name != s.about.Name || now.Needs.String() != s.about.Needs.String() || now.OptionsSchema != s.about.OptionsSchema) {
+			s.find(Error, check, "make the description of constants: no clock, no map order", "the description of a fresh process is another than that of the first")
+		}
+	})
+}
+
+func (s *session) byHand() {
+	cmd, err := s.command()
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, s.starts())
+	defer cancel()
+	hand := exec.CommandContext(ctx, cmd.Path, cmd.Args[1:]...)
+	hand.Dir, hand.Env = cmd.Dir, cmd.Env
+	apart(hand)
+	hand.Cancel = func() error { slay(hand); return nil }
+	hand.WaitDelay = time.Second
+	out, _ := hand.CombinedOutput() // any status will do
+	switch {
+	case s.ctx.Err() != nil:
+	case ctx.Err() != nil:
+		s.find(Warning, "by-hand", "without the environment variable "+wire.Handshake.MagicCookieKey+" print what it is to standard error, and exit", "started by hand, it did not end within %v", s.starts())
+	case len(strings.TrimSpace(string(out))) == 0:
+		s.find(Warning, "by-hand", "without the environment variable "+wire.Handshake.MagicCookieKey+" print what it is to standard error, and exit", "started by hand, it ended without a word")
+	}
+}
+
+func (s *session) stdout() {
+	s.rawly("stdout", func(r *raw) {
+		ctx, cancel := context.WithTimeout(s.ctx, s.o.Call)
+		defer cancel()
+		err := errors.Join(r.start(ctx, s.run), r.end(ctx, s.o.Call)) // what goes wrong is told elsewhere
+		if s.target.kind == sampling.KindTrainer && err == nil {
+			_, _ = pb.NewTrainerClient(r.conn).Build(ctx, wire.TaskToProto(&task))
+		}
+		time.Sleep(20 * time.Millisecond)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(r.noise) > 0 {
+			s.find(Note, "stdout", "print to standard error, or through the kit's log", "it prints on standard output after the handshake, where nobody reads it: %q", r.noise[0])
+		}
+	})
+}
+
+func (s *session) sigterm() {
+	s.rawly("sigterm", func(r *raw) {
+		if err := terminate(r.cmd.Process.Pid); err != nil {
+			s.skip("sigterm", err.Error())
+		} else if !r.gone(grace) {
+			s.find(Warning, "sigterm", "leave SIGTERM to the system, or exit where it is caught", "after SIGTERM the process was still there for %v", grace)
+		}
+	})
+}
+
+func (s *session) lifeline() {
+	s.rawly("lifeline", func(r *raw) {
+		_ = r.hold.Close()
+		if !r.gone(grace) {
+			s.find(Error, "lifeline", "read the file descriptor that "+wire.LifelineVar+" names, and exit when the read ends; the kits do", "when the host had gone, the process was still there after %v", grace)
+		}
+	})
+}
