@@ -51,7 +51,7 @@ func serve(d sampling.Description, broken error, register registration) {
 		if len(os.Args) > 1 && os.Args[len(os.Args)-1] == DebugFlag {
 			os.Exit(serveDebug(d, broken, register))
 		}
-		os.Exit(byHand(d, broken, os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(byHand(d, broken, os.Args, os.Stdout, os.Stderr))
 	}
 	log := hclog.New(&hclog.LoggerOptions{Name: d.Name, Level: hclog.Debug, Output: os.Stderr, JSONFormat: true})
 	slog.SetDefault(slog.New(logs{to: log}))

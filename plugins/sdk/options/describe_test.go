@@ -20,7 +20,9 @@ func TestDescribe(t *testing.T) {
 			"words: list of one of calm, sure, default []"}},
 		{options.Schema[struct{}], nil},
 		{func() ([]byte, error) { return nil, nil }, nil},
-		{func() ([]byte, error) { return []byte(`{"properties": {"a": {}, "b": {"type": ["null", "boolean"]}}}`), nil }, []string{"a: ", "b: null or boolean"}},
+		{func() ([]byte, error) {
+			return []byte(`{"properties": {"a": {}, "b": {"type": ["null", "boolean"]}}}`), nil
+		}, []string{"a: ", "b: null or boolean"}},
 	} {
 		schema, err := c.schema()
 		if err != nil {
