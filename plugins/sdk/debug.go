@@ -28,6 +28,14 @@ const DebugFlag = "--debug"
 // longestDebugDir leaves room for the names of sockets in the 108 bytes that their paths may have.
 const longestDebugDir = 64
 
+// reattach is where the process is to be found, as the supervisor reads it.
+type reattach struct {
+	Kind     sampling.Kind `json:"kind"`
+	Pid      int           `json:"pid"`
+	Addr     string        `json:"addr"`
+	Protocol int           `json:"protocol"`
+}
+
 // debugServer serves the runs that connect to a plugin started with [DebugFlag], one at a time. go-plugin serves one host and ends;
 // so each run has a server of its own, behind one socket that stays.
 type debugServer struct {
@@ -72,8 +80,7 @@ func serveRuns(ctx context.Context, d sampling.Description, config *plugin.Serve
 	if err != nil {
 		return err
 	}
-	// The address as [supervise.ParseReattach] reads it; a kit needs no supervisor.
-	where, err := json.Marshal(map[string]any{d.Name: map[string]any{"kind": d.Kind, "pid": os.Getpid(), "addr": l.Addr().String(), "protocol": wire.Version}})
+	where, err := json.Marshal(map[string]reattach{d.Name: {d.Kind, os.Getpid(), l.Addr().String(), wire.Version}})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

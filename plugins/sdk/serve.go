@@ -72,7 +72,21 @@ func config(d sampling.Description, link link, register registration) *plugin.Se
 			opts = append(opts, wire.ServerOptions()...)
 			return grpc.NewServer(append(opts, grpc.UnaryInterceptor(link.guard()))...)
 		},
-		Logger: link.log,
+		Logger: warnings{link.log},
+	}
+}
+
+// warnings keeps go-plugin's own words out of the log where they are of use to nobody: its addresses, and the end of a server that
+// was told to end.
+type warnings struct{ hclog.Logger }
+
+// Debug drops the line.
+func (warnings) Debug(string, ...any) {}
+
+// Error drops the line with which a stopped server ends.
+func (w warnings) Error(message string, args ...any) {
+	if message != "grpc server" {
+		w.Logger.Error(message, args...)
 	}
 }
 
