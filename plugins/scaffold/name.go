@@ -34,7 +34,7 @@ func (p Project) checkName() error {
 		return refuse("expected lower-case letters, digits and dashes, a letter or digit first")
 	case len(p.Name) > 64:
 		return refuse("expected at most 64 characters, found %d", len(p.Name))
-	case slices.Contains([]string{"kit", "setup", "wheels", "data", "runs"}, p.Name):
+	case slices.Contains([]string{"data", "graph", "kit", "runs", "setup", "wheels"}, p.Name):
 		return refuse("the project has a file of this name")
 	case versions.MatchString(p.Name):
 		return refuse("Go takes it for a version")

@@ -37,6 +37,7 @@ func (p Project) purpose(top string) string {
 		p.Name + "_test.go":    "its tests",
 		p.Ident() + "_test.py": "its tests",
 		p.Name:                 "starts it, with the Python of .venv",
+		"graph.py":             "what its loss is written with",
 		"setup":                "makes .venv",
 		"requirements.txt":     "the packages that it makes it of, with their digests",
 		"wheels/":              "the kit",
