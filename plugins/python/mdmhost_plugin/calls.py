@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from typing import Any, Callable, Sequence
 
-from .decisions import Decision, numbers, within
+from .decisions import Decision, locate, numbers, within
 from .definition import Plugin
 from .errors import CONTRACT_VIOLATION, PluginError, violation
 from .memory import SharedMemory
 from .needs import Needs
-from .planner import Planner, locate
+from .planner import Planner
 from .run import Run
 from .step import Step
 from .v1 import plugin_pb2 as pb

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping
 
 import numpy as np
 
-from .errors import violation
+from .errors import PluginError, violation
 
 if TYPE_CHECKING:
     from .rows import Row
@@ -55,7 +55,7 @@ class Decision:
         if len(values) == 1:
             values = values * len(at)
         if len(values) != len(at):
-            raise violation(f"{self._where()}overwrite: {len(at)} positions and {len(values)} tokens, expected as many")
+            raise self._wrong(f"overwrite: {len(at)} positions and {len(values)} tokens, expected as many")
         self._written, self._tokens = _join(self._written, at), _join(self._tokens, values)
         return self
 
@@ -65,8 +65,8 @@ class Decision:
         if len(values) == 1:
             values = values * len(at)
         if len(values) != len(at):
-            raise violation(f"{self._where()}insert: {len(at)} gaps and {len(values)} counts, expected as many")
-        _positive(self._where() + "insert count", values)
+            raise self._wrong(f"insert: {len(at)} gaps and {len(values)} counts, expected as many")
+        _positive("insert count", values)
         self._gaps, self._counts = _join(self._gaps, at), _join(self._counts, values)
         return self
 
@@ -78,7 +78,7 @@ class Decision:
     def fill(self, how: str) -> "Decision":
         """Opens every eligible position at once: "argmax" with the most probable token, "draw" with a draw."""
         if how not in FILLS:
-            raise violation(f"{self._where()}fill {how!r}, expected none, argmax or draw")
+            raise self._wrong(f"fill {how!r}, expected none, argmax or draw")
         self._fill = FILLS[how]
         return self
 
@@ -91,7 +91,7 @@ class Decision:
         """Sets the time at which the row goes on, 0 to 1; 0 leaves it to the sampler."""
         t = float(t)
         if not 0 <= t <= 1:
-            raise violation(f"{self._where()}next_t {t}, expected a time from 0 to 1")
+            raise self._wrong(f"next_t {t}, expected a time from 0 to 1")
         self._next_t = t
         return self
 
@@ -109,7 +109,7 @@ class Decision:
         """Records a finite number for traces; the name is the planner's own."""
         value = float(value)
         if not math.isfinite(value):
-            raise violation(f"{self._where()}metric {name} is {value}, expected a finite number")
+            raise self._wrong(f"metric {name} is {value}, expected a finite number")
         if self._metrics is None:
             self._metrics = {}
         self._metrics[str(name)] = value
@@ -135,19 +135,24 @@ class Decision:
     def __repr__(self) -> str:
         return f"Decision({self.as_dict()})"
 
-    def _where(self) -> str:
-        return f"row {self._row.index}, step {self._row.step}: " if self._row is not None else ""
+    def _wrong(self, problem: str) -> PluginError:
+        return locate(violation(problem), self._row)
 
     def _at(self, verb: str, positions: Any, more: int = 0) -> list[int]:
         try:
             at = numbers(verb, positions)
             if self._row is not None:
                 within(verb, at, self._row.n + more)
-        except Exception as e:
-            if self._row is not None and hasattr(e, "problem"):
-                e.problem = self._where() + e.problem
-            raise
+        except PluginError as e:
+            raise locate(e, self._row)
         return at
+
+
+def locate(error: Exception, row: "Row | None") -> Any:
+    """Notes the row in which an author's code failed, unless the error knows its own place, and returns the error."""
+    if row is not None and not (isinstance(error, PluginError) and error.object):
+        error.mdmhost_row = (row.index, row.step)  # type: ignore[attr-defined]
+    return error
 
 
 def _join(a: Any, b: list[int]) -> list[int]:

@@ -33,6 +33,10 @@ class PluginError(Exception):
         return f"{start}{self.code}: {self.problem}" + (f"; {self.hint}" if self.hint else "")
 
 
+class Cancelled(Exception):
+    """The host has given the call up: whoever waits for it may leave."""
+
+
 def violation(problem: str, hint: str = "") -> PluginError:
     """A message or an answer that breaks the protocol."""
     return PluginError(CONTRACT_VIOLATION, problem, hint)

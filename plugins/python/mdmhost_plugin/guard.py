@@ -11,8 +11,8 @@ from typing import Any, Callable
 
 import grpc
 
-from .errors import EXHAUSTED, INTERNAL, PluginError
-from .logs import one_line, stack
+from .errors import EXHAUSTED, INTERNAL, Cancelled, PluginError
+from .logs import one_line
 from .v1 import link_pb2, plugin_pb2
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -43,6 +43,8 @@ class Guard:
                 return answer(request, context)
             except SystemExit as e:
                 self._leave(e)
+            except Cancelled as e:
+                context.abort(grpc.StatusCode.CANCELLED, _clip(str(e)))
             except Exception as e:
                 error = self.explain(name, e)
             finally:
@@ -67,9 +69,9 @@ class Guard:
             if not e.object:
                 e.object = where
             if e.code == INTERNAL and e.__cause__ is not None:
-                self._log.error("error in %s", name, extra={"exception": one_line(e), "stack": stack(e)})
+                self._log.error("error in %s", name, exc_info=e)
             return e
-        self._log.error("exception in %s", name, extra={"exception": one_line(e), "stack": stack(e)})
+        self._log.error("exception in %s", name, exc_info=e)
         if isinstance(e, MemoryError):
             return PluginError(EXHAUSTED, f"the plugin has no memory left{author_line(e)}", "use a smaller batch, or allow more with plugins.memory", where)
         return PluginError(INTERNAL, f"exception in the plugin: {one_line(e)}{author_line(e)}",

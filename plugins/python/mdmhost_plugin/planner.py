@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, Callable, Iterable, Sequence
 
-from .decisions import Decision
+from .decisions import Decision, locate
 from .definition import Plugin
-from .errors import PluginError
 from .needs import Needs, VocabDot
 from .rows import Row
 from .run import Run
@@ -93,9 +92,3 @@ def planner(
                                can_remask=can_remask, can_insert=can_insert, adaptive=adaptive, pure=pure)
 
     return make
-
-
-def locate(error: Exception, row: Row) -> None:
-    """Notes the row in which an author's code failed."""
-    if not (isinstance(error, PluginError) and error.object):
-        error.mdmhost_row = (row.index, row.step)  # type: ignore[attr-defined]

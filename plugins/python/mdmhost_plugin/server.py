@@ -58,6 +58,14 @@ class Server:
 
 def _calls(kind: str, make: Callable[[], Plugin], memory: SharedMemory | None, broker: Broker) -> Any:
     """The service of the plugin's kind. Those of other kinds are not even imported."""
+    if kind == "sampler":
+        from .session import SamplerCalls
+
+        return SamplerCalls(make, memory, broker)
+    if kind == "trainer":
+        from .trainer import TrainerCalls
+
+        return TrainerCalls(make)  # type: ignore[arg-type]
     from .calls import PlannerCalls
 
     return PlannerCalls(make, memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
 from typing import Any, Iterator
 
@@ -15,6 +16,7 @@ from .needs import Needs
 from .rows import ELIGIBLE, FIXED, MASKED, Row
 
 LISTS = ("index", "slot", "offset", "blanks", "step", "steps", "t", "s", "alpha_t", "alpha_s")
+_SERIAL = itertools.count()
 LATER = ("length", "behind", "room")  # lists that hosts of the first days do not send
 
 
@@ -33,6 +35,7 @@ class Step:
     def __init__(self, message: Any, needs: Needs, memory: SharedMemory | None = None) -> None:
         """Reads a message and raises PluginError where lists or columns have wrong lengths."""
         self.needs = needs
+        self.serial = next(_SERIAL)  # tells steps apart
         self.run: str = message.run
         self.k: int = message.k
         self.c: int = message.c
