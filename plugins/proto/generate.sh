@@ -1,5 +1,6 @@
 #!/bin/sh
-# Writes the Go code and the descriptor of mdmhost/v1/plugin.proto into a folder; without one, beside the .proto file.
+# Writes the Go code of mdmhost/v1/plugin.proto into a folder; without one, beside the .proto file, and then its descriptor, by which
+# breaking changes are found, into testdata.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-$here}
@@ -7,3 +8,7 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$here/generator"
 GOWORK=off go run . "$here" "$out"
+if [ "$out" = "$here" ]; then
+	cd "$here"
+	go run ./compat/golden testdata/v1.binpb
+fi
