@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mdmhost/mdmhost/runtimes/onnx"
+)
+
+// The commands of every page of docs/plugins are run as a reader would: in an empty folder, in one shell, in their order, with
+// nothing but the binary, Go, Python and their package indexes.
+//
+//	```sh          must succeed
+//	```sh fails    must not
+//	```sh no-run   is not run; the page says why
+//	```text        after one of them: what it prints, where ... stands for anything
+func TestCommandsOfPages(t *testing.T) {
+	for path, text := range pages(t) {
+		if blocks := readBlocks(text); len(blocks) > 0 && filepath.Base(path) != "reference.md" {
+			t.Run(filepath.Base(path), func(t *testing.T) {
+				t.Parallel()
+				follow(t, blocks)
+			})
+		}
+	}
+}
+
+// block is a block of commands with what the page says that they print.
+type block struct {
+	line     int // where it begins
+	commands string
+	fails    bool
+	prints   *string
+}
+
+// readBlocks returns the blocks of a page that are run.
+func readBlocks(text string) (out []block) {
+	var last *block
+	fences := regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$").FindAllStringSubmatchIndex(text, -1)
+	for _, f := range fences {
+		kind, body := text[f[2]:f[3]], text[f[4]:f[5]]
+		switch kind {
+		case "sh", "sh fails":
+			out = append(out, block{line: 1 + strings.Count(text[:f[0]], "\n"), commands: body, fails: kind == "sh fails"})
+			last = &out[len(out)-1]
+			continue
+		case "text":
+			if last != nil {
+				last.prints = &body
+			}
+		}
+		last = nil
+	}
+	return out
+}
+
+// follow runs the blocks in one shell and compares what they print.
+func follow(t *testing.T, blocks []block) {
+	dir, logs := t.TempDir(), t.TempDir()
+	var script strings.Builder
+	for i, b := range blocks {
+		log := filepath.Join(logs, fmt.Sprint(i))
+		if b.fails {
+			fmt.Fprintf(&script, "if ( set -e\n%s\n) >%s 2>&1; then exit 1; fi\n", b.commands, log)
+		} else {
+			fmt.Fprintf(&script, "set -e\n{\n%s\n} >%s 2>&1\n", b.commands, log)
+		}
+		fmt.Fprintf(&script, ": >%s.done\n", log)
+	}
+	cmd := exec.Command("sh", "-c", script.String())
+	cmd.Dir, cmd.Env = dir, reader(t, dir)
+	failed := cmd.Run()
+	for i, b := range blocks {
+		said, err := os.ReadFile(filepath.Join(logs, fmt.Sprint(i)))
+		if err != nil {
+			return // not begun: the one before has failed
+		}
+		if _, err := os.Stat(filepath.Join(logs, fmt.Sprint(i)+".done")); err != nil {
+			t.Fatalf("line %d: the commands should have %s (%v):\n%s\nthey said:\n%s", b.line, map[bool]string{true: "failed", false: "succeeded"}[b.fails], failed, b.commands, said)
+		}
+		if b.prints != nil && !loosely(*b.prints).Match(said) {
+			t.Errorf("line %d: the commands\n%s\nprint\n%s\nwhere the page has\n%s", b.line, b.commands, said, *b.prints)
+		}
+	}
+	if failed != nil {
+		t.Error(failed)
+	}
+}
+
+// loosely matches text in which ... stands for anything, and space at the ends of lines for nothing.
+func loosely(text string) *regexp.Regexp {
+	var parts []string
+	for part := range strings.SplitSeq(strings.TrimSpace(text), "...") {
+		var lines []string
+		for l := range strings.SplitSeq(part, "\n") {
+			lines = append(lines, regexp.QuoteMeta(l))
+		}
+		parts = append(parts, strings.Join(lines, `[ \t]*\n`))
+	}
+	return regexp.MustCompile(`(?s)^\s*` + strings.Join(parts, ".*?") + `\s*$`)
+}
+
+// reader is the environment of somebody new: without settings and installed plugins, but with this machine's Go and pip.
+func reader(t *testing.T, dir string) []string {
+	library, err := onnx.FindLibrary("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MDMHOST_") })
+	return append(env, "XDG_DATA_HOME="+filepath.Join(dir, ".local", "share"), onnx.LibraryVariable+"="+library)
+}
+
+func TestLoosely(t *testing.T) {
+	for _, c := range []struct {
+		page, said string
+		want       bool
+	}{
+		{"a ... c\n", "a b c\n", true},
+		{"a\n...\nc", "a  \nb\nb\nc", true},
+		{"a\n...", "a\nb\n\n", true},
+		{"a", "a\nb", false},
+		{"a (b)", "a (b)", true},
+		{"a.b", "axb", false},
+	} {
+		if got := loosely(c.page).MatchString(c.said); got != c.want {
+			t.Errorf("%q against %q: %v", c.said, c.page, got)
+		}
+	}
+}
+
+func TestReadBlocks(t *testing.T) {
+	got := readBlocks("# x\n```sh\na\n```\n\n```text\nA\n```\n```sh no-run\nb\n```\n```text\nB\n```\n```sh fails\nc\n```\n```go\nd\n```\n```text\nC\n```\n")
+	if len(got) != 2 || got[0].commands != "a\n" || *got[0].prints != "A\n" || got[0].line != 2 || !got[1].fails || got[1].prints != nil {
+		t.Errorf("%+v", got)
+	}
+}
