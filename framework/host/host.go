@@ -275,10 +275,11 @@ func (h *Host) Provider() string {
 
 // Notes returns what the user should know of the start, such as why `auto` runs on the CPU.
 func (h *Host) Notes() []string {
+	notes := slices.Concat(h.notes, h.planner.notes, h.sampler.notes)
 	if h.network == nil {
-		return h.notes
+		return notes
 	}
-	return slices.Concat(h.notes, h.network.Notes())
+	return append(notes, h.network.Notes()...)
 }
 
 func (h *Host) threads() int {

@@ -3,16 +3,14 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 	"github.com/mdmhost/mdmhost/planners"
 	"github.com/mdmhost/mdmhost/plugins/proto/shm"
+	"github.com/mdmhost/mdmhost/plugins/registry"
 	"github.com/mdmhost/mdmhost/plugins/samplers"
 	"github.com/mdmhost/mdmhost/plugins/supervise"
 	"github.com/mdmhost/mdmhost/plugins/trainers"
@@ -25,6 +23,10 @@ type part[P any] struct {
 	desc    sampling.Description
 	needs   sampling.Needs
 	process *supervise.Process // nil in process
+	found   *registry.Plugin   // nil within this program
+	notes   []string
+
+	attached bool // it ran already
 }
 
 // describer is what all kinds of plugin have in common before a run.
@@ -32,31 +34,33 @@ type describer interface {
 	Describe(context.Context) (sampling.Description, error)
 }
 
-// openPart starts the plugin that name stands for: one that runs already, in a debugger; a path is anybody's binary, another name a
-// first-party plugin, run by this program in a process of its own, or as a value with o.InProcess.
+// openPart starts the plugin that name stands for: one that runs already, in a debugger; a first-party plugin, run by this program in
+// a process of its own, or as a value with o.InProcess; or anybody's, by its path or by a name that the registry knows.
 func openPart[P describer](ctx context.Context, o Options, kind sampling.Kind, name string, values map[string]func() P, client func(*supervise.Process) P, memory *shm.Memory) (part[P], error) {
 	p := part[P]{name: name}
 	launch, err := o.Spec(kind, name)
 	if err != nil {
 		return p, err
 	}
-	launch.Memory = memory
 	first, known := values[name]
 	switch {
 	case launch.Reattach != nil:
-	case strings.ContainsRune(name, '/'):
-		launch.Path = name
+		p.attached = true
 	case !known:
-		names := slices.Sorted(maps.Keys(values))
-		return p, &sampling.Error{Code: sampling.InvalidConfig, Object: string(kind) + " " + name,
-			Problem: "no plugin of this name" + config.DidYouMean(name, names),
-			Hint:    fmt.Sprintf("a binary of your own is named by its path, such as ./%s", name)}
+		if p.found, err = o.Locate(kind, name); err != nil {
+			return p, err
+		}
+		if launch, err = o.Command(p.found, kind, name); err != nil {
+			return p, err
+		}
+		p.notes = o.noteWithheld(kind, p.found)
 	case o.InProcess:
 		p.plugin = first()
 		desc, err := p.plugin.Describe(ctx)
 		p.desc = desc
 		return p, err
 	}
+	launch.Memory = memory
 	process, err := supervise.Launch(ctx, launch)
 	if err != nil {
 		return p, err
@@ -77,10 +81,15 @@ func (h *Host) openSampler(ctx context.Context, o Options) (err error) {
 	return err
 }
 
-// OpenTrainer starts the trainer that name stands for: a path is anybody's binary, another name a first-party trainer. The
-// returned function ends its process, if it has one.
+// OpenTrainer starts the trainer that name stands for, first-party or anybody's. The returned function ends its process, if it has
+// one.
 func OpenTrainer(ctx context.Context, o Options, name string) (spec.Trainer, func() error, error) {
 	p, err := openPart(ctx, o, sampling.KindTrainer, name, trainers.All(), (*supervise.Process).Trainer, nil)
+	if o.Logger != nil {
+		for _, note := range p.notes {
+			o.Logger.Warn(note)
+		}
+	}
 	if err != nil || p.process == nil {
 		return p.plugin, func() error { return nil }, err
 	}

@@ -96,12 +96,6 @@ func checkPlugins(ctx context.Context, cfg *config.Config, before config.Problem
 		} else if running {
 			continue // it says what its options are when the run connects to it
 		}
-		var names []string
-		for _, d := range all {
-			if d.Kind == s.kind {
-				names = append(names, d.Name)
-			}
-		}
 		at := slices.IndexFunc(all, func(d sampling.Description) bool { return d.Kind == s.kind && d.Name == s.name })
 		if at < 0 {
 			if _, preset := configs.Read(s.name); preset {
@@ -109,9 +103,10 @@ func checkPlugins(ctx context.Context, cfg *config.Config, before config.Problem
 					"no %s %q, but a preset, which names a planner with its options; take --config %s", s.kind, s.name, s.name)})
 				continue
 			}
-			problems = append(problems, config.Problem{Origin: cfg.Origin(key), Text: fmt.Sprintf(
-				"no %s %q%s; a binary of your own is named by its path, such as ./%s", s.kind, s.name, config.DidYouMean(s.name, names), s.name)})
-			continue
+			if _, err := options(cfg).Locate(s.kind, s.name); err != nil {
+				problems = append(problems, config.Problem{Origin: cfg.Origin(key), Text: said(err)})
+			}
+			continue // what it can be told is checked when it starts
 		}
 		if _, err := s.check(all[at].OptionsSchema); errors.As(err, &wrong) {
 			problems = append(problems, wrong...)
@@ -123,4 +118,13 @@ func checkPlugins(ctx context.Context, cfg *config.Config, before config.Problem
 		return nil
 	}
 	return problems
+}
+
+// said is the text of an error without the object, which the origin of a problem names already.
+func said(err error) string {
+	var coded *sampling.Error
+	if errors.As(err, &coded) {
+		return coded.Problem + "; " + coded.Hint
+	}
+	return err.Error()
 }

@@ -5,9 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 )
 
 // identify hashes the models and the plugins where that is asked for: in details, and to resume.
@@ -25,10 +22,10 @@ func (j *job) identify() error {
 			return err
 		}
 	}
-	if j.digests["planner"], err = program(j.cfg.Planner.Name); err != nil {
+	if j.digests["planner"], err = j.host.PlannerDigest(); err != nil {
 		return fmt.Errorf("planner %s: %w", j.cfg.Planner.Name, err)
 	}
-	if j.digests["sampler"], err = program(j.cfg.Sampler.Name); err != nil {
+	if j.digests["sampler"], err = j.host.SamplerDigest(); err != nil {
 		return fmt.Errorf("sampler %s: %w", j.cfg.Sampler.Name, err)
 	}
 	return nil
@@ -42,25 +39,4 @@ func (j *job) digest() string {
 		_ = binary.Write(hash, binary.LittleEndian, r.Tokens)
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:8])
-}
-
-// program hashes what a plugin runs as: its binary, or this program for the plugins within it.
-func program(plugin string) (string, error) {
-	path := plugin
-	if !strings.ContainsRune(plugin, '/') {
-		var err error
-		if path, err = os.Executable(); err != nil {
-			return "", err
-		}
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close() //nolint:errcheck // only read
-	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
 }
