@@ -74,7 +74,11 @@ func diagnose(spec *Spec, in *instance, err error) error {
 	if limit := spec.exceeded(in.words.all()); limit != nil {
 		return limit
 	}
-	return spec.fail(sampling.Crashed, "it "+ended(in.process.state)+" before the handshake"+in.said(), "is it a plugin of mdmhost? Run it by hand to see what it says")
+	hint := "is it a plugin of mdmhost? Run it by hand to see what it says"
+	if spec.Limits.Memory > 0 {
+		hint = fmt.Sprintf("is %d MiB of memory enough for it to start? %s", spec.Limits.Memory>>20, spec.Limits.Raise)
+	}
+	return spec.fail(sampling.Crashed, "it "+ended(in.process.state)+" before the handshake"+in.said(), hint)
 }
 
 // said quotes the process's last words.

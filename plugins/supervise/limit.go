@@ -12,7 +12,7 @@ import (
 var errLimits = errors.New("limit")
 
 // outOfMemory is how runtimes say that they get no more memory: Go, Python, C++, Rust, and the C library.
-var outOfMemory = regexp.MustCompile(`(?i)out of memory|MemoryError|std::bad_alloc|cannot allocate memory|memory allocation of \d+ bytes failed|failed to create new OS thread`)
+var outOfMemory = regexp.MustCompile(`(?i)out of memory|MemoryError|std::bad_alloc|cannot allocate memory|memory allocation of \d+ bytes failed|failed to create new OS thread|pthread_create failed`)
 
 // outOfFiles is how they say that they get no more file descriptors.
 var outOfFiles = regexp.MustCompile(`(?i)too many open files`)

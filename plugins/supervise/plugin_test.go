@@ -22,7 +22,7 @@ import (
 
 // TestMain is also the main function of the plugins under test: this binary starts itself, as mdmhost does.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 4 && os.Args[1] == "__plugin" {
+	if len(os.Args) >= 4 && os.Args[1] == "__plugin" { // --debug may follow
 		if serve, ok := plugins[os.Args[3]]; ok {
 			serve()
 			return
@@ -108,6 +108,29 @@ var plugins = map[string]func(){
 		fmt.Fprintln(os.Stderr, "environment:", strings.Join(os.Environ(), " "))
 		os.Exit(1)
 	}),
+	"allocates": misbehave(func(sdk.Row) {
+		var all [][]byte
+		for range 1024 {
+			block := make([]byte, 1<<20)
+			for i := 0; i < len(block); i += 4096 {
+				block[i] = 1
+			}
+			all = append(all, block)
+		}
+		fmt.Fprintln(os.Stderr, "there is no limit on", len(all), "MiB")
+		os.Exit(8)
+	}),
+	"opens-files": misbehave(func(sdk.Row) {
+		for range 1024 {
+			if _, err := os.Open(os.Args[0]); err != nil {
+				panic(err)
+			}
+		}
+	}),
+	"uncertified": func() {
+		_ = os.Unsetenv("PLUGIN_CLIENT_CERT")
+		sdk.Serve(calm())
+	},
 	"refuses": func() {
 		sdk.Serve(sdk.NewRunPlanner("refuses", func(struct{}, sampling.Run) (sdk.PlanRow, error) {
 			return nil, errors.New("it needs a warmer model")

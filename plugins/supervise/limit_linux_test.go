@@ -1,0 +1,80 @@
+package supervise_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
+)
+
+func TestAPluginThatTakesTooMuch(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits supervise.Limits
+		want   string
+	}{
+		"allocates":   {supervise.Limits{Memory: 512 << 20, Raise: "raise plugins.memory"}, "planner allocates: EXHAUSTED: it took more than the 512 MiB of memory that it may have (*out of memory*); raise plugins.memory"},
+		"opens-files": {supervise.Limits{OpenFiles: 64}, "planner opens-files: *too many open files*"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, planner := started(t, supervise.Spec{Name: name, Limits: c.limits})
+			_, err := plan(planner, step())
+			code := sampling.Exhausted
+			if name == "opens-files" {
+				code = sampling.Internal // it panics, and the process lives on
+			}
+			check(t, err, code, c.want)
+		})
+	}
+}
+
+// A plugin that cannot even start within its limit says so, unless it has no memory left to say it with.
+func TestLimitsBelowTheStart(t *testing.T) {
+	for mib, c := range map[int64]struct {
+		code sampling.Code
+		want string
+	}{
+		1:  {sampling.Crashed, "planner calm: CRASHED: it was ended by signal segmentation fault before the handshake; is 1 MiB of memory enough for it to start? give the plugin a higher limit"},
+		48: {sampling.Exhausted, "planner calm: EXHAUSTED: it took more than the 48 MiB of memory that it may have (*); give the plugin a higher limit"},
+	} {
+		t.Run(fmt.Sprint(mib), func(t *testing.T) {
+			_, err := launch(t, supervise.Spec{Name: "calm", Limits: supervise.Limits{Memory: mib << 20}})
+			check(t, err, c.code, c.want)
+		})
+	}
+}
+
+func TestLimitsHoldFromTheStart(t *testing.T) {
+	p, err := launch(t, supervise.Spec{Name: "calm", Limits: supervise.Limits{Memory: 1 << 30, OpenFiles: 99}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.Pid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if len(line) > 46 {
+			got[strings.TrimSpace(line[:26])] = strings.Join(strings.Fields(line[26:])[:2], " ")
+		}
+	}
+	for what, want := range map[string]string{"Max data size": "1073741824 1073741824", "Max core file size": "0 0", "Max open files": "99 99"} {
+		if got[what] != want {
+			t.Errorf("%s: %s, expected %s", what, got[what], want)
+		}
+	}
+}
+
+// A limit above the system's own cannot be set, and the process that it was for is gone.
+func TestALimitAboveTheSystems(t *testing.T) {
+	_, err := launch(t, supervise.Spec{Name: "calm", Limits: supervise.Limits{OpenFiles: 1 << 40, Raise: "raise plugins.open_files"}})
+	check(t, err, sampling.InvalidConfig, "planner calm: INVALID_CONFIG: limit: its open files cannot be limited to *: operation not permitted; *")
+}
+
+func TestLimitsBelowZero(t *testing.T) {
+	_, err := launch(t, supervise.Spec{Name: "calm", Limits: supervise.Limits{Memory: -1}})
+	check(t, err, sampling.InvalidConfig, "planner calm: INVALID_CONFIG: its limits are -1 bytes and 0 files, *")
+}
