@@ -69,7 +69,7 @@ func TestPythonDecidesAsGo(t *testing.T) {
 
 // TestTheLearnedPlannerDecidesAlike builds the example in Go and asks it what the one in Python is asked.
 func TestTheLearnedPlannerDecidesAlike(t *testing.T) {
-	twin := example(t, "learned.py")
+	twin := example(t, "learned_planner.py")
 	folder := filepath.Join("..", "examples", "learned-planner")
 	ours, err := os.ReadFile(filepath.Join(folder, "weights.json"))
 	if err != nil {
