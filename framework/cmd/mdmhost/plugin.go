@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,14 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mdmhost/mdmhost/framework/host"
-	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	schemas "github.com/mdmhost/mdmhost/plugins/sdk/options"
-	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 func newPlugin() *cobra.Command {
-	return group("plugin", "Show planners and samplers", newPluginList(), newPluginInfo(), newPluginNew(), newPluginDocs())
+	return group("plugin", "Show, install, check and write plugins", newPluginList(), newPluginInfo(), newPluginNew(), newPluginDocs(),
+		newPluginInstall(), newPluginVerify(), newPluginRemove(), newPluginLock(), newPluginPack())
 }
 
 // plugin is what `plugin list` and `plugin info` say of a plugin in JSON.
@@ -36,6 +33,7 @@ type plugin struct {
 	CanInsert bool            `json:"can_insert"`
 	Adaptive  bool            `json:"adaptive"`
 	Options   json.RawMessage `json:"options,omitempty"` // JSON Schema
+	Installed *installed      `json:"installed,omitempty"`
 }
 
 func newPluginInfoOf(d sampling.Description) plugin {
@@ -63,19 +61,25 @@ func firstParty(ctx context.Context) ([]plugin, error) {
 }
 
 func newPluginList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "List the planners, samplers and trainers in this binary", Example: "  mdmhost plugin list --json", Args: noArgs}
+	c := &cobra.Command{Use: "list", Short: "List the planners, samplers and trainers in this binary, and those that are installed", Example: "  mdmhost plugin list --json", Args: noArgs}
 	s, asJSON := newSettings(c), asJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if _, err := s.load(); err != nil {
+		cfg, err := s.load()
+		if err != nil {
 			return err
 		}
 		all, err := firstParty(c.Context())
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return printJSON(c, all)
+		others, err := survey(cfg, nil)
+		if err != nil {
+			return err
 		}
+		if *asJSON {
+			return printJSON(c, listing(all, others))
+		}
+		printInstalled(c.OutOrStdout(), others)
 		return printFamilies(c.OutOrStdout(), all)
 	}
 	return c
@@ -116,7 +120,7 @@ func printFamilies(out io.Writer, left []plugin) error {
 
 func newPluginInfo() *cobra.Command {
 	c := &cobra.Command{
-		Use: "info NAME|PATH", Short: "Show what a plugin needs, may do and can be told",
+		Use: "info NAME|PATH|DIR", Short: "Show what a plugin needs, may do and can be told",
 		Example: "  mdmhost plugin info eb\n  mdmhost plugin info ./my-planner --json",
 		Args:    oneArg("name or path of a plugin"),
 	}
@@ -130,7 +134,7 @@ func newPluginInfo() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p, err := find(c.Context(), sampling.Kind(*kind), args[0], deadlines(cfg))
+		p, err := find(c.Context(), sampling.Kind(*kind), args[0], options(cfg))
 		if err != nil {
 			return err
 		}
@@ -178,6 +182,9 @@ func (p plugin) print(c *cobra.Command) error {
 	for _, o := range all {
 		fmt.Fprintf(w, "%s.%s\t%s\n", p.Kind, printable(o.Name), printable(o.String()))
 	}
+	if p.Installed != nil {
+		p.Installed.print(w)
+	}
 	return w.Flush()
 }
 
@@ -199,55 +206,4 @@ func orNone(list []string) string {
 		return "nothing but tokens and masks"
 	}
 	return fmt.Sprint(list)
-}
-
-// find describes a first-party plugin by its name, or the plugin in a binary by its path: started, asked and ended.
-func find(ctx context.Context, kind sampling.Kind, name string, d supervise.Deadlines) (plugin, error) {
-	if strings.ContainsRune(name, os.PathSeparator) {
-		return ask(ctx, kind, name, d)
-	}
-	all, err := firstParty(ctx)
-	if err != nil {
-		return plugin{}, err
-	}
-	var names []string
-	for _, p := range all {
-		if kind != "" && kind != p.Kind {
-			continue
-		}
-		if p.Name == name {
-			return p, nil
-		}
-		names = append(names, p.Name)
-	}
-	return plugin{}, usagef("plugin %q: expected a name, or the path of a binary such as ./%s%s", name, name, config.DidYouMean(name, names))
-}
-
-// pluginKinds are the kinds of plugin, in the order in which a binary is tried as one.
-var pluginKinds = []sampling.Kind{sampling.KindPlanner, sampling.KindSampler, sampling.KindTrainer}
-
-// ask starts the plugin in a binary, as a planner unless it says that it is something else.
-func ask(ctx context.Context, kind sampling.Kind, path string, d supervise.Deadlines) (plugin, error) {
-	if _, err := os.Stat(path); err != nil {
-		return plugin{}, usagef("plugin %s: %w; name a binary, or one of `mdmhost plugin list`", path, err)
-	}
-	kinds := []sampling.Kind{kind}
-	if kind == "" {
-		kinds = pluginKinds
-	}
-	var first error
-	for _, k := range kinds {
-		p, err := supervise.Launch(ctx, supervise.Spec{Kind: k, Path: path, Deadlines: d})
-		if err == nil {
-			return newPluginInfoOf(p.Description()), p.Close()
-		}
-		if first == nil {
-			first = err
-		}
-		var coded *sampling.Error
-		if !errors.As(err, &coded) || coded.Code != sampling.UnsupportedProtocol {
-			break // it would fail as the other kind too
-		}
-	}
-	return plugin{}, first
 }

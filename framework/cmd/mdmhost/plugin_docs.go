@@ -39,7 +39,7 @@ func newPluginDocs() *cobra.Command {
 			}
 			return reference.Write(c.OutOrStdout(), list)
 		}
-		p, err := find(c.Context(), sampling.Kind(*kind), args[0], deadlines(cfg))
+		p, err := find(c.Context(), sampling.Kind(*kind), args[0], options(cfg))
 		if err != nil {
 			return err
 		}
