@@ -1,13 +1,14 @@
 package reference
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/mdmhost/mdmhost/plugins/sdk/options"
 )
 
 // Plugin is what the reference says of one plugin: what Describe answers, and how a command line names it.
@@ -27,9 +28,9 @@ type Plugin struct {
 // Write writes the reference of the plugin as Markdown under a heading of the level: what it is, what it needs and may decide, its
 // options, and command lines to start from. It is fit for an author's own README.
 func (p Plugin) Write(w io.Writer, level int) error {
-	list, err := p.options()
+	list, err := options.Describe(string(p.Options))
 	if err != nil {
-		return err
+		return fmt.Errorf("%s %s: %w", p.Kind, p.Name, err)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s\n\n", strings.Repeat("#", level), p.Kind, code(p.Name))
@@ -43,9 +44,9 @@ func (p Plugin) Write(w io.Writer, level int) error {
 	if len(list) == 0 {
 		b.WriteString("It has no options.\n\n")
 	} else {
-		b.WriteString(header("option", "type", "default", "allowed", "meaning"))
+		b.WriteString(header("option", "values", "default", "meaning"))
 		for _, o := range list {
-			b.WriteString(row(code(o.name), o.kind(), o.preset(), o.allowed(), cell(o.Description)))
+			b.WriteString(row(code(o.Name), cell(o.Values), preset(o), cell(o.Help)))
 		}
 		b.WriteString("\n")
 	}
@@ -102,7 +103,7 @@ func (p Plugin) steps() string {
 }
 
 // commands are command lines to start from: with the defaults, and with one option set.
-func (p Plugin) commands(list []option) []string {
+func (p Plugin) commands(list []options.Description) []string {
 	name := p.Name
 	if p.Path != "" {
 		name = p.Path
@@ -113,22 +114,42 @@ func (p Plugin) commands(list []option) []string {
 	}
 	out := []string{command}
 	if o, ok := telling(list); ok {
-		out = append(out, fmt.Sprintf("%s --set %s.%s=%s", command, p.Kind, o.name, quote(o.example())))
+		out = append(out, fmt.Sprintf("%s --set %s.%s=%s", command, p.Kind, o.Name, quote(value(o))))
 	}
 	return out
 }
 
 // telling is the option that an example sets: the first number, whose default shows what it looks like, or the first at all.
-func telling(list []option) (option, bool) {
+func telling(list []options.Description) (options.Description, bool) {
 	for _, o := range list {
-		if o.is("number") || o.is("integer") {
+		if strings.HasPrefix(o.Values, "number") || strings.HasPrefix(o.Values, "integer") {
 			return o, true
 		}
 	}
 	if len(list) == 0 {
-		return option{}, false
+		return options.Description{}, false
 	}
 	return list[0], true
+}
+
+// preset is the default as a cell.
+func preset(o options.Description) string {
+	if text := unquoted(o.Default); text != "" {
+		return code(text)
+	}
+	return ""
+}
+
+// value is one that the option takes: its default, where it has one.
+func value(o options.Description) string { return cmp.Or(unquoted(o.Default), "VALUE") }
+
+// unquoted is a text of JSON as a command line has it; other values stay as they are.
+func unquoted(raw string) string {
+	var text string
+	if json.Unmarshal([]byte(raw), &text) == nil {
+		return text
+	}
+	return raw
 }
 
 // quote makes a word for a shell.
@@ -138,22 +159,4 @@ func quote(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// options returns the options by name.
-func (p Plugin) options() ([]option, error) {
-	if len(p.Options) == 0 {
-		return nil, nil
-	}
-	var schema struct{ Properties map[string]option }
-	if err := json.Unmarshal(p.Options, &schema); err != nil {
-		return nil, fmt.Errorf("%s %s: options schema: %w; it must be a JSON Schema of an object", p.Kind, p.Name, err)
-	}
-	var out []option
-	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
-		o := schema.Properties[name]
-		o.name = name
-		out = append(out, o)
-	}
-	return out, nil
 }
