@@ -12,7 +12,7 @@ func decisionChecks() []check {
 		return check{Rule: Rule{id, "decisions", text, why, planners}, after: []string{"plan"}}
 	}
 	return []check{
-		{Rule: Rule{"plan", "decisions", "An ordinary step is answered.", "Nothing else can be judged without.", planners}, after: []string{"start"}, run: (*session).plan},
+		{Rule: Rule{"plan", "decisions", "An ordinary step is answered.", "Nothing else can be judged without.", planners}, after: []string{"start", "needs-stable"}, run: (*session).plan},
 		passing("answers", "Every row of a step gets one decision, in order, whose lists belong together.", "Decisions of another length cannot be matched to rows."),
 		passing("positions", "Positions are indices into the row's window.", "Anything else names another row's token, or none."),
 		passing("fixed-positions", "Fixed positions (prompt, special tokens, padding) are never touched.", "The answer would change the question."),
@@ -103,6 +103,13 @@ func (s *session) fresh() {
 }
 
 func (s *session) purity() {
+	if s.target.launch != nil {
+		s.rawly("pure", func(r *raw) {
+			if d, err := r.describe(s.ctx); err == nil {
+				s.pure = d.GetPure()
+			}
+		})
+	}
 	if !s.pure {
 		s.skip("pure", "it does not say that it is pure")
 		return

@@ -11,19 +11,19 @@ import (
 
 func faultChecks() []check {
 	process := func(id, text, why string, kinds []sampling.Kind, run func(*session)) check {
-		return check{Rule: Rule{id, "faults", text, why, kinds}, process: true, after: []string{"start"}, run: run}
+		return check{Rule: Rule{id, "faults", text, why, kinds}, process: true, after: []string{"start", "kill"}, run: run}
 	}
 	return []check{
-		{Rule: Rule{"order-of-calls", "faults", "Plan before Start is a CONTRACT_VIOLATION; Start twice begins anew, or is one; End without Start does no harm.", "Hosts crash between calls, too.", planners}, after: []string{"plan"}, run: (*session).orderOfCalls},
-		{Rule: Rule{"cancellation", "faults", "A call that is cancelled or times out leaves the plugin as it was.", "Ctrl-C must not spoil what is still to be written.", planners}, after: []string{"plan", "determinism"}, run: (*session).cancellation},
+		{Rule: Rule{"kill", "faults", "After SIGKILL a new process serves at once.", "Locks and sockets that are left behind would bar the next one.", nil}, process: true, after: []string{"start"}, run: (*session).kill},
+		{Rule: Rule{"order-of-calls", "faults", "Plan before Start is a CONTRACT_VIOLATION; Start twice begins anew, or is one; End without Start does no harm.", "Hosts crash between calls, too.", planners}, after: []string{"kill", "plan"}, run: (*session).orderOfCalls},
+		{Rule: Rule{"cancellation", "faults", "A call that is cancelled or times out leaves the plugin as it was.", "Ctrl-C must not spoil what is still to be written.", planners}, after: []string{"kill", "plan", "determinism", "batch-sizes"}, run: (*session).cancellation},
 		process("description-stable", "The description is the same before and after a run, and in a fresh process.", "The host asks once and believes it.", nil, (*session).descriptionStable),
 		process("by-hand", "Started by hand it says what it is, and ends.", "People start it to see what it is.", nil, (*session).byHand),
 		process("stdout", "Nothing is printed on standard output after the handshake.", "It is lost: what is to be seen goes to standard error.", nil, (*session).stdout),
-		process("kill", "After SIGKILL a new process serves at once.", "Locks and sockets that are left behind would bar the next one.", nil, (*session).kill),
 		process("shutdown", "It ends within two seconds when the host asks it to.", "The host kills it then, and what it has not saved is lost.", nil, (*session).shutdown),
 		process("sigterm", "SIGTERM ends it within two seconds.", "It is how systems stop services.", nil, (*session).sigterm),
 		process("lifeline", "It ends by itself within two seconds when the host is gone.", "Processes would pile up, and hold the GPU.", nil, (*session).lifeline),
-		process("memory", "Memory stays as it is over hundreds of calls.", "Long runs would end for want of memory.", planners, (*session).memory),
+		{Rule: Rule{"memory", "faults", "Memory stays as it is over hundreds of calls.", "Long runs would end for want of memory.", planners}, process: true, after: []string{"kill", "plan"}, run: (*session).memory},
 	}
 }
 
@@ -180,7 +180,7 @@ func (s *session) shutdown() {
 			return
 		}
 		if err := s.works(); err != nil {
-			break // told elsewhere
+			return // told elsewhere
 		}
 		began := time.Now()
 		l.close()

@@ -8,7 +8,7 @@ import (
 )
 
 func latencyChecks() []check {
-	return []check{{Rule: Rule{"latency", "latency", "A step of 8 rows of 256 positions takes under 20 ms.", "Planners are asked once a forward pass.", planners}, after: []string{"plan", "batch-sizes"}, run: (*session).latency}}
+	return []check{{Rule: Rule{"latency", "latency", "A step of 8 rows of 256 positions takes under 20 ms.", "Planners are asked once a forward pass.", planners}, after: []string{"kill", "plan", "batch-sizes"}, run: (*session).latency}}
 }
 
 // late is about what a forward pass of a small model takes.

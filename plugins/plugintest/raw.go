@@ -64,8 +64,9 @@ func (s *session) command() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// raw starts the process and reads its handshake.
+// raw starts the process and reads its handshake. The shared one is ended first: whether two can live side by side is no question here.
 func (s *session) raw() (*raw, error) {
+	s.drop()
 	cmd, err := s.command()
 	if err != nil {
 		return nil, err
@@ -140,7 +141,9 @@ func (r *raw) close() {
 		_ = r.conn.Close()
 	}
 	_ = r.hold.Close()
-	slay(r.cmd)
+	if !r.gone(grace / 4) { // most end by themselves, in good order
+		slay(r.cmd)
+	}
 	<-r.exited
 	_ = os.RemoveAll(r.dir)
 }

@@ -191,13 +191,16 @@ func (s *session) notANumber() {
 				return
 			}
 			where := map[bool]string{true: "everywhere in a row", false: "at one position of a row"}[all]
-			s.tolerates("not-a-number", fmt.Sprintf("statistics that are %v %s", bad, where), step)
+			if !s.tolerates("not-a-number", fmt.Sprintf("statistics that are %v %s", bad, where), step) {
+				return
+			}
 		}
 	}
 }
 
-// tolerates is scenario for steps that may be refused in good order: with an error, which ends the run.
-func (s *session) tolerates(check, while string, step *sampling.Step) {
+// tolerates is scenario for steps that may be refused in good order: with an error, which ends the run. It tells whether the plugin is
+// still there.
+func (s *session) tolerates(check, while string, step *sampling.Step) bool {
 	s.fresh()
 	l, err := s.shared()
 	if err == nil {
@@ -205,7 +208,7 @@ func (s *session) tolerates(check, while string, step *sampling.Step) {
 	}
 	if err != nil {
 		s.blame(check, "Start before "+while, err)
-		return
+		return false
 	}
 	out, err := s.ask(s.ctx, l.Planner, step)
 	switch {
@@ -215,13 +218,14 @@ func (s *session) tolerates(check, while string, step *sampling.Step) {
 		}
 	case troubleOf(err) != refused:
 		s.blame(check, while, err)
-		return
+		return false
 	default:
-		if answerFault(err) != nil {
+		if f := answerFault(err); f != nil && !s.failed(f.check) {
 			s.find(Error, check, "look for NaN before computing with a statistic: refuse the row with an error, or leave the number out", "%s: expected a decision or an error, found a decision that is none: %s %s", while, said(err), s.seeded())
 		}
 	}
 	if err := l.End(s.ctx); err != nil {
 		s.blame(check, "End after "+while, err)
 	}
+	return true
 }

@@ -17,7 +17,7 @@ func samplerChecks() []check {
 		one("session", "A run of several rows ends, with every request to the session one that the contract allows.", "Nothing else can be judged without.", (*session).drives),
 		one("emits", "Every row is emitted exactly once, and none is left when Sample returns.", "Rows would be lost.", launched, "session"),
 		one("steps", "Rows take at most the steps that they have.", "Users pay for forward passes.", launched, "session"),
-		one("sampler-determinism", "The same seed gives the same rows, in a fresh process and in a second run.", "A seed would not bring a sample back.", (*session).samplesTheSame, "session"),
+		one("sampler-determinism", "The same seed gives the same rows, in a fresh process and in a second run.", "A seed would not bring a sample back.", (*session).samplesTheSame, "session", "emits"),
 		one("sampler-rows", "A row comes out the same alone and among others.", "Samples would depend on the size of the batch.", (*session).samplesAlone, "session", "sampler-determinism"),
 		one("sampler-sizes", "No row, 1 row and 64 rows are sampled.", "Users choose.", (*session).sampleSizes, "session"),
 		one("sampler-cancellation", "A run that is cancelled ends at once, and the next one works.", "Ctrl-C would hang.", (*session).samplerCancelled, "session"),

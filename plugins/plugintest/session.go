@@ -78,6 +78,9 @@ func Check(ctx context.Context, target Target, o Options) (*Report, error) {
 	return &s.report, ctx.Err()
 }
 
+// waiting is why a rule is not judged whose ground is missing.
+const waiting = "waits for "
+
 // do runs one check, unless what it builds on is broken.
 func (s *session) do(c *check, at, of int) {
 	if s.halted != "" {
@@ -85,8 +88,13 @@ func (s *session) do(c *check, at, of int) {
 		return
 	}
 	for _, id := range c.after {
-		if s.failed(id) {
-			s.skipped[c.ID] = "waits for " + id
+		before, waits := strings.CutPrefix(s.skipped[id], waiting)
+		switch {
+		case s.failed(id):
+			s.skipped[c.ID] = waiting + id
+			return
+		case waits:
+			s.skipped[c.ID] = waiting + before
 			return
 		}
 	}

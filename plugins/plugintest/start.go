@@ -169,12 +169,7 @@ func beyond(needs, declared sampling.Needs) (out []string) {
 }
 
 func (s *session) needsStable() {
-	fresh, err := s.target.begin(s.ctx, s.o.Call)
-	defer func() { fresh.close() }()
-	if err != nil {
-		s.blame("needs-stable", "a second process", err)
-		return
-	}
+	s.drop()
 	for range 2 {
 		needs, err := s.begin(s.run)
 		if err == nil && needs.String() != s.needs.String() {

@@ -1,0 +1,4 @@
+package main
+
+// outlivesItsHost does not look at the lifeline.
+func outlivesItsHost() { bare{orphan: true}.serve() }

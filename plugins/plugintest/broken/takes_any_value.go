@@ -1,0 +1,4 @@
+package main
+
+// takesAnyValue does not look at the bounds that it documents.
+func takesAnyValue() { optioned(func(int) bool { return true }, true) }

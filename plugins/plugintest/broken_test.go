@@ -1,0 +1,151 @@
+package plugintest_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/plugintest"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
+)
+
+// faults are the fixtures of folder broken, with the rule that each breaks.
+var faults = []struct {
+	fault, check string
+	severity     plugintest.Severity // "": Error
+	kind         sampling.Kind       // "": planner
+	also         []string            // rules whose errors follow from the fault
+}{
+	{fault: "opens-fixed", check: "fixed-positions"},
+	{fault: "opens-twice", check: "positions-once"},
+	{fault: "opens-written", check: "eligible"},
+	{fault: "opens-beyond", check: "positions"},
+	{fault: "opens-none", check: "positions"},
+	{fault: "writes-mask", check: "mask-token"},
+	{fault: "writes-beyond", check: "token-range"},
+	{fault: "remasks-undeclared", check: "remask-declared"},
+	{fault: "inserts", check: "insertion"},
+	{fault: "clock-seed", check: "determinism"},
+	{fault: "map-order", check: "determinism"},
+	{fault: "never-opens", check: "termination"},
+	{fault: "leaves-blanks", check: "termination"},
+	{fault: "fails-fixed", check: "fixed-rows", also: []string{"empty-row"}},
+	{fault: "exits-at-fixed", check: "fixed-rows", also: []string{"empty-row"}},
+	{fault: "loops-at-nan", check: "not-a-number"},
+	{fault: "indexes-by-nan", check: "not-a-number"},
+	{fault: "nan-metric", check: "metrics"},
+	{fault: "acts-as-past", check: "times"},
+	{fault: "slow-in-long-rows", check: "long-row"},
+	{fault: "few-rows", check: "batch-sizes"},
+	{fault: "stops-at-empty", check: "empty-batch"},
+	{fault: "keeps-slots", check: "slots"},
+	{fault: "keeps-runs", check: "second-run"},
+	{fault: "says-pure", check: "pure"},
+	{fault: "peeks-at-neighbours", check: "row-independence"},
+	{fault: "asks-for-more", check: "needs-declared"},
+	{fault: "changes-needs", check: "needs-stable"},
+	{fault: "few-decisions", check: "answers"},
+	{fault: "prints-first", check: "handshake"},
+	{fault: "exits-at-once", check: "handshake"},
+	{fault: "protocol-two", check: "protocol-version"},
+	{fault: "other-kind", check: "kind"},
+	{fault: "bad-schema", check: "schema"},
+	{fault: "default-out-of-bounds", check: "schema"},
+	{fault: "takes-any-option", check: "unknown-option"},
+	{fault: "takes-any-value", check: "option-range"},
+	{fault: "refuses-default", check: "option-defaults"},
+	{fault: "takes-any-type", check: "option-type"},
+	{fault: "locks-when-cancelled", check: "cancellation"},
+	{fault: "ignores-shutdown", check: "shutdown"},
+	{fault: "outlives-its-host", check: "lifeline"},
+	{fault: "catches-sigterm", check: "sigterm", severity: plugintest.Warning},
+	{fault: "leaks", check: "memory", severity: plugintest.Warning},
+	{fault: "prints-later", check: "stdout", severity: plugintest.Note},
+	{fault: "changes-description", check: "description-stable"},
+	{fault: "no-version", check: "description", severity: plugintest.Warning},
+	{fault: "says-nothing", check: "by-hand", severity: plugintest.Warning},
+	{fault: "loses-lock", check: "kill"},
+	{fault: "answers-too-early", check: "order-of-calls", severity: plugintest.Warning},
+	{fault: "loses-rows", check: "emits", kind: sampling.KindSampler},
+	{fault: "takes-any-slot", check: "session", kind: sampling.KindSampler},
+	{fault: "asks-without-end", check: "session", kind: sampling.KindSampler},
+	{fault: "sampler-with-a-clock", check: "sampler-determinism", kind: sampling.KindSampler},
+	{fault: "sampler-of-batches", check: "sampler-rows", kind: sampling.KindSampler},
+	{fault: "counts-its-graphs", check: "graph-determinism", kind: sampling.KindTrainer},
+	{fault: "stops-gradients", check: "differentiable", kind: sampling.KindTrainer},
+	{fault: "rounds-its-loss", check: "differentiable", kind: sampling.KindTrainer},
+}
+
+// broken builds the program of the fixtures and returns what links it to the name of a fault.
+func broken(t *testing.T) func(t *testing.T, fault string) string {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "broken")
+	if out, err := exec.Command("go", "build", "-o", program, "./broken").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return func(t *testing.T, fault string) string {
+		path := filepath.Join(t.TempDir(), fault)
+		if err := os.Symlink(program, path); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+}
+
+func examine(t *testing.T, kind sampling.Kind, path string) *plugintest.Report {
+	t.Helper()
+	report, err := plugintest.Check(t.Context(), plugintest.Program(supervise.Spec{Kind: kind, Path: path}), plugintest.Options{Seed: 1, Quick: true, Call: 4 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// Each fault is found and called by its name, and nothing else is blamed for it.
+func TestBrokenPlugins(t *testing.T) {
+	link := broken(t)
+	for _, c := range faults {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			kind, severity := c.kind, c.severity
+			if kind == "" {
+				kind = sampling.KindPlanner
+			}
+			if severity == "" {
+				severity = plugintest.Error
+			}
+			report, found := examine(t, kind, link(t, c.fault)), false
+			for _, f := range report.Findings {
+				found = found || f.Check == c.check && f.Severity == severity
+				if f.Severity == plugintest.Error && f.Check != c.check && !slices.Contains(c.also, f.Check) {
+					t.Errorf("blamed on %s: %s", f.Check, f.Problem)
+				}
+				if f.Problem == "" || f.Fix == "" {
+					t.Errorf("%s says not what is wrong or what to do: %+v", f.Check, f)
+				}
+			}
+			if !found {
+				t.Errorf("expected a finding of %s (%s), found %+v", c.check, severity, report.Findings)
+			}
+		})
+	}
+}
+
+// What is in order is told so: no finding but notes, which depend on how busy the machine is.
+func TestSoundPlugins(t *testing.T) {
+	link := broken(t)
+	for name, kind := range map[string]sampling.Kind{"sound": sampling.KindPlanner, "sound-rows": sampling.KindPlanner, "sound-sampler": sampling.KindSampler, "sound-trainer": sampling.KindTrainer} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, f := range examine(t, kind, link(t, name)).Findings {
+				if f.Check != "latency" {
+					t.Errorf("%s %s: %s", f.Severity, f.Check, f.Problem)
+				}
+			}
+		})
+	}
+}
