@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Callable, NamedTuple
 
+import numpy as np
+
 from .needs import Needs
 
 
@@ -15,10 +17,6 @@ class Column(NamedTuple):
     per: str  # what a row of n positions has: "n", "n,k", "c,n" or "n+1"
     need: str  # the text that brings it
     needed: Callable[[Needs], bool]
-
-    def entries(self, n: int, k: int, c: int) -> int:
-        """How many entries a row of n positions has."""
-        return {"n": n, "n,k": n * k, "c,n": c * n, "n+1": n + 1}[self.per]
 
     def shape(self, n: int, k: int, c: int) -> tuple[int, ...]:
         """The shape of a row's part."""
@@ -54,3 +52,6 @@ COLUMNS = {
         Column("gap_uniform", "<f8", "n+1", "insertion_rate and uniform", lambda n: n.insertion_rate and n.uniform),
     )
 }
+
+# What reading a message needs of each column: name, type, bytes of an entry, entries, and whether it always comes.
+WIRE = tuple((c.name, np.dtype(c.dtype), np.dtype(c.dtype).itemsize, c.per, not c.need) for c in COLUMNS.values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 
 from .definition import PROTOCOL
 
@@ -20,7 +19,7 @@ def started_by_host() -> bool:
 
 def socket_path() -> str:
     """A free path for a unix socket, in the host's private folder."""
-    folder = os.environ.get(SOCKET_DIR) or tempfile.gettempdir()
+    folder = os.environ.get(SOCKET_DIR) or "/tmp"
     return os.path.join(folder, f"plugin-{os.getpid()}.sock")
 
 

@@ -37,9 +37,14 @@ def descending(positions: Any, score: Any) -> Positions:
 
 
 def _order(at: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    if (at[1:] > at[:-1]).all():  # as position lists of rows are
-        return np.argsort(keys, kind="stable")
+    if _ascends(at):
+        return keys.argsort(kind="stable")
     return np.lexsort((at, keys))
+
+
+def _ascends(at: np.ndarray) -> bool:
+    """Tells whether each position is above the one before, as in the lists of rows."""
+    return bool((at[1:] > at[:-1]).all())
 
 
 def _ranked(positions: Any, score: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -51,12 +56,15 @@ def _ranked(positions: Any, score: Any) -> tuple[np.ndarray, np.ndarray]:
     score = np.asarray(score)
     if score.ndim != 1:
         raise violation(f"score: expected one number per position, found an array {list(score.shape)}")
-    if at.size and (at.min() < 0 or at.max() >= len(score)):
-        missing = at[(at < 0) | (at >= len(score))][0]
-        raise violation(f"the scores have {len(score)} entries and none for position {missing}; a score is indexed by position")
+    if at.size:
+        low, high = (at[0], at[-1]) if _ascends(at) else (at.min(), at.max())
+        if low < 0 or high >= len(score):
+            missing = low if low < 0 else high
+            raise violation(f"the scores have {len(score)} entries and none for position {missing}; a score is indexed by position")
     keys = score[at]
     if keys.dtype.kind != "f":
         keys = keys.astype(np.float64)
-    if keys.size and np.isnan(keys.sum()) and np.isnan(keys).any():  # a sum is nan, too, where infinities meet
-        raise violation(f"the score of position {at[np.isnan(keys)][0]} is NaN; scores must be numbers")
+    nan = np.isnan(keys)
+    if nan.any():
+        raise violation(f"the score of position {at[nan][0]} is NaN; scores must be numbers")
     return at, keys

@@ -122,7 +122,7 @@ class Row:
         return self._having(MASKED | FIXED, 0)
 
     def _having(self, mask: int, want: int) -> np.ndarray:
-        return np.flatnonzero((self.flags & mask) == want).astype(np.int32)
+        return ((self.flags & mask) == want).nonzero()[0].astype(np.int32)
 
     def decide(self) -> Decision:
         """A decision that changes nothing yet."""

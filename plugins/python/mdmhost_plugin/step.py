@@ -9,7 +9,7 @@ from typing import Any, Iterator
 import numpy as np
 
 from .batch import Decisions, smallest_per_row
-from .columns import COLUMNS, Column
+from .columns import COLUMNS, WIRE, Column
 from .errors import CONTRACT_VIOLATION, PluginError, violation
 from .memory import SharedMemory
 from .needs import Needs
@@ -42,35 +42,24 @@ class Step:
         ns = list(message.n)
         if ns and min(ns) < 0:
             raise violation(f"step: a row has {min(ns)} positions, expected at least 0")
-        self.positions = sum(ns)
-        self.scalars: dict[str, list[Any]] = {"n": ns}
-        for name in LISTS + LATER:
-            values = self.scalars[name] = list(getattr(message, name))
-            if not values and name in LATER:
-                values = self.scalars[name] = [0] * len(ns)
-            if len(values) != len(ns):
-                raise violation(f"step: list {name} has {len(values)} entries, expected {len(ns)} rows")
         if self.k < 0 or self.c < 0:
             raise violation(f"step: k {self.k}, c {self.c}, expected at least 0")
-        self._starts = {"n": _sums(ns)}
+        self.positions = sum(ns)
+        self.scalars = _Scalars(message, ns)
+        self._starts = [0, *itertools.accumulate(ns)]
+        entries = {"n": self.positions, "n,k": self.positions * self.k, "c,n": self.positions * self.c, "n+1": self.positions + len(ns)}
         self._columns: dict[str, np.ndarray] = {}
-        for name, column in COLUMNS.items():
+        for name, dtype, size, per, always in WIRE:
             raw = getattr(message, name)
-            if raw or not column.need:
-                self._columns[name] = self._read(column, raw, ns)
+            if raw or always:
+                if len(raw) != entries[per] * size:
+                    raise violation(f"step: column {name} has {len(raw)} bytes, expected {entries[per] * size} for {self.positions} positions")
+                values = np.frombuffer(raw, dtype)
+                self._columns[name] = values.reshape(self.positions, self.k) if per == "n,k" else values
         self._logits = message.logits if message.HasField("logits") else None
         self._memory = memory
         self.v: int = self._logits.v if self._logits is not None else 0
         self._rows_of_logits = self._read_logits(ns) if self._logits is not None else None
-
-    def _read(self, column: Column, raw: bytes, ns: list[int]) -> np.ndarray:
-        per, rows = column.per, len(ns)
-        entries = {"n": self.positions, "n,k": self.positions * self.k, "c,n": self.positions * self.c, "n+1": self.positions + rows}[per]
-        size = np.dtype(column.dtype).itemsize
-        if len(raw) != entries * size:
-            raise violation(f"step: column {column.name} has {len(raw)} bytes, expected {entries * size} for {self.positions} positions")
-        values = np.frombuffer(raw, column.dtype)
-        return values.reshape(self.positions, self.k) if per == "n,k" else values
 
     def _read_logits(self, ns: list[int]) -> list[np.ndarray]:
         """Lays an array over each row's logits."""
@@ -81,7 +70,7 @@ class Step:
             if len(m.bytes) != 4 * self.positions * v:
                 raise violation(f"logits: {len(m.bytes)} bytes, expected {self.positions} positions x {v} tokens")
             whole = np.frombuffer(m.bytes, "<f4").reshape(self.positions, v)
-            starts = self._starts["n"]
+            starts = self._starts
             return [whole[starts[i] : starts[i + 1]] for i in range(len(ns))]
         if self._memory is None:
             raise violation("logits: they lie in shared memory, and this process has none; start it through mdmhost")
@@ -106,10 +95,9 @@ class Step:
     def __getattr__(self, name: str) -> np.ndarray:
         if name in COLUMNS:
             return self.column(COLUMNS[name])
-        scalars = self.__dict__.get("scalars", {})
-        if name not in scalars:
+        if name not in ("n", *LISTS, *LATER) or "scalars" not in self.__dict__:
             raise AttributeError(f"a step has no {name!r}")
-        values = self.__dict__[name] = np.array(scalars[name])
+        values = self.__dict__[name] = np.array(self.scalars[name])
         return values
 
     def column(self, column: Column) -> np.ndarray:
@@ -118,16 +106,15 @@ class Step:
         if values is None:
             if not column.needed(self.needs):
                 raise undeclared(column.name, column.need)
-            values = self._columns[column.name] = self._read(column, b"", [0] * len(self)) if self.positions == 0 else self._missing(column)
+            if self.positions + (len(self) if column.per == "n+1" else 0):
+                raise violation(f"step: column {column.name} is empty, and the run needs it")
+            values = self._columns[column.name] = np.empty((0, self.k) if column.per == "n,k" else 0, column.dtype)
         return values
-
-    def _missing(self, column: Column) -> np.ndarray:
-        raise violation(f"step: column {column.name} is empty, and the run needs it")
 
     def part(self, column: Column, at: int) -> np.ndarray:
         """The part of row `at` of a column, in the shape that the row has."""
         values = self.column(column)
-        starts, per = self._starts["n"], column.per
+        starts, per = self._starts, column.per
         low, high = starts[at], starts[at + 1]
         if per == "n+1":
             return values[low + at : high + at + 1]
@@ -144,7 +131,7 @@ class Step:
     @cached_property
     def start(self) -> np.ndarray:
         """Where each row begins, and where the last ends: int64 [rows+1]."""
-        return np.array(self._starts["n"])
+        return np.array(self._starts)
 
     @cached_property
     def row_of(self) -> np.ndarray:
@@ -154,12 +141,12 @@ class Step:
     @property
     def eligible(self) -> np.ndarray:
         """The positions of the batch that may be opened in this step: int64 [m]."""
-        return np.flatnonzero(self.flags & ELIGIBLE)
+        return (self.flags & ELIGIBLE).nonzero()[0]
 
     @property
     def masked(self) -> np.ndarray:
         """All masked positions of the batch."""
-        return np.flatnonzero(self.flags & MASKED)
+        return (self.flags & MASKED).nonzero()[0]
 
     @property
     def written(self) -> np.ndarray:
@@ -193,9 +180,21 @@ def undeclared(name: str, need: str) -> PluginError:
     return PluginError(CONTRACT_VIOLATION, f"{name} did not come: the plugin's needs do not declare it", f'add "{need}" to needs')
 
 
-def _sums(ns: list[int]) -> list[int]:
-    out, at = [0], 0
-    for n in ns:
-        at += n
-        out.append(at)
-    return out
+class _Scalars(dict):
+    """The lists of numbers per row. They are made when somebody reads them; their lengths are checked at once."""
+
+    def __init__(self, message: Any, ns: list[int]) -> None:
+        super().__init__(n=ns)
+        self._message = message
+        for name in LISTS + LATER:
+            length = len(getattr(message, name))
+            if not length and name in LATER:
+                self[name] = [0] * len(ns)
+            elif length != len(ns):
+                raise violation(f"step: list {name} has {length} entries, expected {len(ns)} rows")
+
+    def __missing__(self, name: str) -> list[Any]:
+        if name not in LISTS + LATER:
+            raise KeyError(name)
+        values = self[name] = list(getattr(self._message, name))
+        return values
