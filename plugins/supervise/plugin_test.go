@@ -127,6 +127,26 @@ var plugins = map[string]func(){
 			}
 		}
 	}),
+	"traces-back": misbehave(func(sdk.Row) {
+		fmt.Fprint(os.Stderr, "Traceback (most recent call last):\n  File \"mine.py\", line 3, in <module>\n    plan()\nValueError: temperature is odd\nbye\n")
+		os.Exit(1)
+	}),
+	"reports": misbehave(func(r sdk.Row) {
+		if r.Index == 4 {
+			fmt.Fprint(os.Stderr, "thread 'worker' panicked at src/main.rs:3:5:\nodd\n")
+		}
+	}),
+	"reports-long": misbehave(func(sdk.Row) {
+		fmt.Fprintln(os.Stderr, "fatal error: all is lost")
+		for i := range 1000 {
+			fmt.Fprintln(os.Stderr, "line", i)
+		}
+		os.Exit(2)
+	}),
+	"dawdles": misbehave(func(sdk.Row) { time.Sleep(600 * time.Millisecond) }), // twice, in a step of two rows
+	"dies-in-start": func() {
+		sdk.Serve(sdk.NewRunPlanner("dies-in-start", func(struct{}, sampling.Run) (sdk.PlanRow, error) { os.Exit(9); return nil, nil }))
+	},
 	"uncertified": func() {
 		_ = os.Unsetenv("PLUGIN_CLIENT_CERT")
 		sdk.Serve(calm())

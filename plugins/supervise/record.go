@@ -45,10 +45,16 @@ func (r *record) write(log hclog.Logger) {
 	var args, last []any
 	for _, name := range names {
 		if lines(name) {
-			last = append(last, name, strings.TrimRight(r.values[name].(string), "\n")+"\n")
+			last = append(last, name, block(r.values[name].(string)))
 		} else {
 			args = append(args, name, r.values[name])
 		}
 	}
 	log.Log(r.level, r.message, append(args, last...)...)
+}
+
+// block is a text of several lines, as hclog shows it best: it sets a value apart from the line when there is a newline in it, and
+// escapes tabs.
+func block(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\t", "    ") + "\n"
 }

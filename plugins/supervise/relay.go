@@ -107,14 +107,14 @@ func (r *relay) flush() {
 	if len(r.report) == 0 {
 		return
 	}
-	rest := strings.TrimRight(strings.Join(r.report[1:], "\n"), "\n")
+	rest := block(strings.Join(r.report[1:], "\n"))
 	switch message := strings.TrimSuffix(r.report[0], ":"); {
-	case rest == "":
+	case rest == "\n":
 		r.log.Error(message)
 	case r.more > 0:
-		r.log.Error(message, "lines_left_out", r.more, "stack", rest+"\n")
+		r.log.Error(message, "lines_left_out", r.more, "stack", rest)
 	default:
-		r.log.Error(message, "stack", rest+"\n")
+		r.log.Error(message, "stack", rest)
 	}
 	r.report, r.more = nil, 0
 }
