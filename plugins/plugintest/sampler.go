@@ -148,7 +148,10 @@ func (s *session) drivenBy(ctx context.Context, rows []sampling.Request, batch i
 		return nil, err
 	}
 	if c.Session = loop; c.most == 0 {
-		c.most = 20000
+		c.most = 200
+		for _, r := range rows {
+			c.most += 40 * len(r.Tokens)
+		}
 	}
 	err = bounded(6*s.o.Call, func() error { return l.sampler.Sample(ctx, &c) })
 	out.calls = c.calls

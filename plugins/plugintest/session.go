@@ -163,6 +163,9 @@ func (s *session) shared() (*life, error) {
 
 // drop gives the shared life up: what it did leaves nothing behind for the next check.
 func (s *session) drop() {
+	if s.life != nil && s.life.process != nil && s.failed("shutdown") {
+		_ = killed(s.life.process.Pid()) // it would not end by itself
+	}
 	s.life.close()
 	s.life = nil
 }

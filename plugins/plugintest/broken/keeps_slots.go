@@ -8,10 +8,10 @@ func keepsSlots() {
 		seen := map[int]int{}
 		return func(r sdk.Row) sdk.Decision {
 			seen[r.Slot]++
-			if free := r.Eligible(); free.Len() > 0 {
+			if free := r.Eligible(); free.Len() > 0 && r.Step < r.Steps-1 {
 				return r.Open(r.At(int(free.Indices()[seen[r.Slot]%free.Len()])))
 			}
-			return r.Nothing()
+			return r.Open(r.Eligible())
 		}
 	})
 }
