@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
@@ -42,8 +43,11 @@ type debugServer struct {
 	dir    string // private; holds the sockets
 	config plugin.ServeConfig
 	log    hclog.Logger
-	busy   sync.Mutex
+	turn   chan struct{} // has room for the one run that is served
 }
+
+// patience is how long a run waits for the one before to be gone.
+const patience = 2 * time.Second
 
 // serveDebug serves until the process is interrupted and returns its exit status.
 func serveDebug(d sampling.Description, broken error, register registration) int {
@@ -68,7 +72,7 @@ func serveRuns(ctx context.Context, d sampling.Description, config *plugin.Serve
 	if len(parent) > longestDebugDir {
 		parent = "/tmp"
 	}
-	s := &debugServer{config: *config, log: log}
+	s := &debugServer{config: *config, log: log, turn: make(chan struct{}, 1)}
 	if s.dir, err = os.MkdirTemp(parent, "mdmhost-debug-"); err != nil { // mode 0700
 		return fmt.Errorf("folder for its socket: %w; set TMPDIR to a folder that it may write", err)
 	}
@@ -106,11 +110,13 @@ func serveRuns(ctx context.Context, d sampling.Description, config *plugin.Serve
 // serve serves one run.
 func (s *debugServer) serve(ctx context.Context, host net.Conn) {
 	defer func() { _ = host.Close() }()
-	if !s.busy.TryLock() {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-time.After(patience):
 		s.log.Warn("another run asked for the plugin while one goes on, and was turned away")
 		return
 	}
-	defer s.busy.Unlock()
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	at, closed := make(chan *plugin.ReattachConfig, 1), make(chan struct{})
