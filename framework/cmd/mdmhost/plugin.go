@@ -19,7 +19,7 @@ import (
 
 func newPlugin() *cobra.Command {
 	return group("plugin", "Show, install, check and write plugins", newPluginList(), newPluginInfo(), newPluginNew(), newPluginDocs(),
-		newPluginInstall(), newPluginVerify(), newPluginRemove(), newPluginLock(), newPluginPack())
+		newPluginInstall(), newPluginVerify(), newPluginRemove(), newPluginLock(), newPluginPack(), newPluginCheck())
 }
 
 // plugin is what `plugin list` and `plugin info` say of a plugin in JSON.

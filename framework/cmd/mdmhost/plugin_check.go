@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mdmhost/mdmhost/framework/host"
+	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/plugintest"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
+)
+
+// longestCheck is the longest that an answer may take in a check: no step of it is large.
+const longestCheck = 10 * time.Second
+
+func newPluginCheck() *cobra.Command {
+	c := &cobra.Command{
+		Use: "check NAME|PATH|DIR", Short: "Find out whether a plugin keeps the contract, and what to mend",
+		Long: "Starts the plugin as a run does and asks it for what runs ask, and for what they ask once a year: no model is needed. The report says\n" +
+			"what is wrong, where it shows and what to do; docs/plugins/conformance.md has the rules. Exit status 1: the contract is broken.",
+		Example: "  mdmhost plugin check ./my-planner\n  mdmhost plugin check eb --json\n  mdmhost sample --planner ./my-planner --trace t.jsonl --record && mdmhost plugin check ./my-planner --replay t.jsonl",
+		Args:    oneArg("name or path of a plugin"),
+	}
+	s, asJSON := newSettings(c), asJSON(c)
+	kind := c.Flags().String("kind", "", "planner, sampler or trainer, where several have a plugin of the name")
+	replay := c.Flags().String("replay", "", "ask the steps of a recorded run again (`TRACE` of mdmhost sample --trace TRACE --record), and compare the answers")
+	same := c.Flags().Bool("same", false, "with --replay: answers that differ from the recorded ones are errors, not warnings")
+	seed := c.Flags().Uint64("seed", 0, "of the rows and the noise; drawn where it is not given, and in the report")
+	quick := c.Flags().Bool("quick", false, "fewer rows and calls, for every change")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *kind != "" && !slices.Contains(pluginKinds, sampling.Kind(*kind)) {
+			return usagef("--kind: expected planner, sampler or trainer, found %q", *kind)
+		}
+		if *same && *replay == "" {
+			return usagef("--same: expected --replay TRACE beside it")
+		}
+		cfg, err := s.load()
+		if err != nil {
+			return err
+		}
+		o := plugintest.Options{Seed: *seed, Quick: *quick, Same: *same, Progress: progress(time.Now())}
+		if !c.Flags().Changed("seed") {
+			o.Seed = rand.Uint64() >> 11 // short enough for JSON's numbers
+		}
+		if *replay != "" {
+			if o.Replay, err = recording(*replay); err != nil {
+				return err
+			}
+		}
+		launch, err := underCheck(c.Context(), sampling.Kind(*kind), args[0], options(cfg))
+		if err != nil {
+			return err
+		}
+		report, err := plugintest.Check(c.Context(), plugintest.Program(launch), o)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			err = printJSON(c, report)
+		} else {
+			err = report.Print(c.OutOrStdout())
+		}
+		if err == nil && !report.OK() {
+			err = fmt.Errorf("%s %s does not conform; the report says what to do", launch.Kind, args[0])
+		}
+		return err
+	}
+	return c
+}
+
+// underCheck says how the plugin that a name or path stands for is started. Its log is left out: the report tells what matters.
+func underCheck(ctx context.Context, kind sampling.Kind, name string, o host.Options) (supervise.Spec, error) {
+	o.Logger = nil
+	o.Deadlines.Call = min(o.Deadlines.Call, longestCheck)
+	all, err := firstParty(ctx)
+	if err != nil {
+		return supervise.Spec{}, err
+	}
+	for _, p := range all {
+		if p.Name == name && (kind == "" || kind == p.Kind) {
+			return o.Spec(p.Kind, name)
+		}
+	}
+	located, err := o.Locate(kind, name)
+	if err != nil {
+		return supervise.Spec{}, err
+	}
+	if kind == "" {
+		kind = located.Kind()
+	}
+	launch, err := o.Command(located, kind, name)
+	if err != nil {
+		return launch, err
+	}
+	if _, err := os.Stat(launch.Path); err != nil {
+		return launch, usagef("plugin %s: %w; name a binary, or one of `mdmhost plugin list`", name, err)
+	}
+	return plugintest.Open(ctx, launch)
+}
+
+// recording reads the recorded calls of a trace.
+func recording(name string) (_ *plugintest.Recording, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, usagef("--replay: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	r, err := plugintest.ReadRecording(f)
+	if err != nil {
+		return nil, usagef("--replay %s: %w", name, err)
+	}
+	return r, nil
+}
+
+// progress tells of checks that run later than two seconds after the beginning.
+func progress(began time.Time) func(plugintest.Rule, int, int) {
+	return func(rule plugintest.Rule, at, of int) {
+		if time.Since(began) > 2*time.Second {
+			fmt.Fprintf(os.Stderr, "%d of %d: %s\n", at+1, of, rule.ID)
+		}
+	}
+}
