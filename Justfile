@@ -29,7 +29,7 @@ sample *flags: build
     @cd '{{ invocation_directory() }}' && '{{ root }}/bin/mdmhost' sample "$@"
 
 # Everything that CI runs: lint, then the tests without and with the Rust tokenizers, then the example plugins
-test: lint test-plain test-tokenizers test-examples test-scripts test-scaffold
+test: lint test-plain test-tokenizers test-examples test-scripts test-python-kit test-scaffold
 
 # Go tests as `go test ./...` runs them for everyone: no Rust
 [private]
@@ -54,6 +54,11 @@ picture: setup
 [private]
 test-examples: setup
     @scripts/test-examples.sh
+
+# The Python authors' kit and plugins written with it
+[private]
+test-python-kit: setup
+    @scripts/test-python-kit.sh
 
 # Projects of new plugins, written, built and run with nothing but the binary
 [private]

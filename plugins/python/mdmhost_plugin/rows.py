@@ -21,7 +21,9 @@ class _Scalar:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, row: "Row", owner: type) -> Any:
+    def __get__(self, row: "Row | None", owner: type) -> Any:
+        if row is None:
+            return self
         value = row.__dict__[self.name] = row.batch.scalars[self.name][row.at]
         return value
 
@@ -32,7 +34,9 @@ class _Part:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, row: "Row", owner: type) -> np.ndarray:
+    def __get__(self, row: "Row | None", owner: type) -> Any:
+        if row is None:
+            return self
         value = row.__dict__[self.name] = row.batch.part(COLUMNS[self.name], row.at)
         return value
 
