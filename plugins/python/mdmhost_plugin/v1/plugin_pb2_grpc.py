@@ -270,13 +270,15 @@ class SamplerServicer:
     """
 
     def Describe(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Describe says what the plugin is; it may be called at any time.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Start(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Start begins a run and returns the statistics that the sampler reads of Denoise.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -289,7 +291,8 @@ class SamplerServicer:
         raise NotImplementedError('Method not implemented!')
 
     def End(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """End ends the run.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -470,7 +473,8 @@ class TrainerServicer:
     """
 
     def Describe(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Describe says what the plugin is; it may be called at any time.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
