@@ -67,8 +67,8 @@ func TestPythonDecidesAsGo(t *testing.T) {
 	}
 }
 
-// TestTheLearnedPlannerDecidesAlike builds the example in Go and asks it what the one in Python is asked.
-func TestTheLearnedPlannerDecidesAlike(t *testing.T) {
+// TestLearnedPythonDecidesAsGo builds the example in Go and asks it what the one in Python is asked.
+func TestLearnedPythonDecidesAsGo(t *testing.T) {
 	twin := example(t, "learned_planner.py")
 	folder := filepath.Join("..", "examples", "learned-planner")
 	ours, err := os.ReadFile(filepath.Join(folder, "weights.json"))

@@ -3,11 +3,15 @@
 The model is fitted when a run starts, in less than a second, from the small table learned/steps.csv.gz. A stored model would be a pickle, and
 loading a pickle runs whatever code its author put into it; a large model is better exported to ONNX or kept as plain numbers."""
 
-import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
+import os
 
-from learned_planner import WEIGHTS, Learned
-from mdmhost_plugin import serve
+import numpy as np
+
+os.environ["OMP_NUM_THREADS"] = "1"  # read when scikit-learn is imported: threads that wait for work would take the host's cores
+from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: E402
+
+from learned_planner import WEIGHTS, Learned  # noqa: E402
+from mdmhost_plugin import serve  # noqa: E402
 
 
 class Sklearn(Learned):
