@@ -14,4 +14,3 @@ fi
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=plugins/python "$python" -m unittest discover --start-directory plugins/python/tests
 PYTHON_KIT=$python go test -count 1 -run Python ./plugins/supervise
 PYTHON_KIT=$python go test -count 1 ./plugins/python/...
-PYTHON_KIT=$python go test -count 1 ./plugins/python/examples # on a real model, against what Go does
