@@ -23,6 +23,7 @@ var faults = []struct {
 	{fault: "opens-fixed", check: "fixed-positions"},
 	{fault: "opens-twice", check: "positions-once"},
 	{fault: "opens-written", check: "eligible"},
+	{fault: "opens-waiting", check: "eligible"},
 	{fault: "opens-beyond", check: "positions"},
 	{fault: "opens-none", check: "positions"},
 	{fault: "writes-mask", check: "mask-token"},
@@ -77,6 +78,7 @@ var faults = []struct {
 	{fault: "sampler-of-batches", check: "sampler-rows", kind: sampling.KindSampler},
 	{fault: "counts-its-graphs", check: "graph-determinism", kind: sampling.KindTrainer},
 	{fault: "stops-gradients", check: "differentiable", kind: sampling.KindTrainer},
+	{fault: "averages-its-loss", check: "spec", kind: sampling.KindTrainer},
 	{fault: "rounds-its-loss", check: "differentiable", kind: sampling.KindTrainer},
 }
 

@@ -3,6 +3,7 @@ package plugintest
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -59,17 +60,31 @@ func (r *Report) printFindings(p *printer, severity Severity, title string) {
 		return
 	}
 	p.line("\n%s\n", title)
-	for _, f := range r.Findings {
+	for i, f := range r.Findings {
 		if f.Severity != severity {
 			continue
 		}
-		p.line("  %s", f.Check)
+		same := func(g Finding) bool { return g.Check == f.Check && g.Severity == f.Severity }
+		if !slices.ContainsFunc(r.Findings[:i], same) {
+			p.line("  %s: %s", f.Check, r.rule(f.Check))
+		}
 		p.line("      %s", readable(f.Problem))
 		if f.Again > 0 {
 			p.line("      and %s more", number(f.Again, "place"))
 		}
-		p.line("      fix: %s", readable(f.Fix))
+		if !slices.ContainsFunc(r.Findings[i+1:], func(g Finding) bool { return same(g) && g.Fix == f.Fix }) {
+			p.line("      -> %s", readable(f.Fix))
+		}
 	}
+}
+
+// rule is the text of a rule.
+func (r *Report) rule(id string) string {
+	i := slices.IndexFunc(r.Checks, func(c Outcome) bool { return c.Check == id })
+	if i < 0 {
+		return ""
+	}
+	return r.Checks[i].Rule
 }
 
 func (r *Report) printChecks(p *printer) {

@@ -32,8 +32,8 @@ type raw struct {
 	dir    string
 	exited chan struct{}
 
-	mu    sync.Mutex
-	noise []string // lines after the handshake
+	noise   []string // lines after the handshake; to be read when the process is gone
+	closing sync.Once
 }
 
 // command is the plugin's command line with an environment of its own.
@@ -100,9 +100,7 @@ func (s *session) raw() (*raw, error) {
 		}
 		close(first)
 		for lines.Scan() {
-			r.mu.Lock()
 			r.noise = append(r.noise[:min(len(r.noise), 100)], lines.Text())
-			r.mu.Unlock()
 		}
 		_ = cmd.Wait()
 		close(r.exited)
@@ -135,17 +133,19 @@ func (s *session) starts() time.Duration {
 	return 10 * time.Second
 }
 
-// close leaves nothing behind.
+// close ends the process and leaves nothing behind. It may be called twice.
 func (r *raw) close() {
-	if r.conn != nil {
-		_ = r.conn.Close()
-	}
-	_ = r.hold.Close()
-	if !r.gone(grace / 4) { // most end by themselves, in good order
-		slay(r.cmd)
-	}
-	<-r.exited
-	_ = os.RemoveAll(r.dir)
+	r.closing.Do(func() {
+		if r.conn != nil {
+			_ = r.conn.Close()
+		}
+		_ = r.hold.Close()
+		if !r.gone(grace / 4) { // most end by themselves, in good order
+			slay(r.cmd)
+		}
+		<-r.exited
+		_ = os.RemoveAll(r.dir)
+	})
 }
 
 // gone waits for the end of the process.
@@ -271,9 +271,7 @@ func (s *session) stdout() {
 		if s.target.kind == sampling.KindTrainer && err == nil {
 			_, _ = pb.NewTrainerClient(r.conn).Build(ctx, wire.TaskToProto(&task))
 		}
-		time.Sleep(20 * time.Millisecond)
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.close()
 		if len(r.noise) > 0 {
 			s.find(Note, "stdout", "print to standard error, or through the kit's log", "it prints on standard output after the handshake, where nobody reads it: %q", r.noise[0])
 		}

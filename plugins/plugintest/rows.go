@@ -139,6 +139,10 @@ func (s *session) fixedRows() {
 		}
 		r.Blanks = 0
 	}
+	waits := &step.Rows[2] // the second half is masked and waits
+	for j := len(waits.Flags) / 2; j < len(waits.Flags); j++ {
+		waits.Flags[j] = sampling.Masked
+	}
 	s.scenario("fixed-rows", "rows without a free position", step)
 }
 

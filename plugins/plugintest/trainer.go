@@ -8,6 +8,7 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/autodiff"
 	"github.com/mdmhost/mdmhost/framework/graph"
+	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 )
 
@@ -55,7 +56,11 @@ func (s *session) startTrainer() {
 			first = err
 		}
 	}
-	s.blame("start", "Build of an ordinary task with default options", first)
+	check := "start"
+	if codeOf(first) == sampling.ContractViolation {
+		check = "spec"
+	}
+	s.blame(check, "Build of an ordinary task with default options", first)
 	s.halt("no task is built")
 }
 

@@ -19,9 +19,9 @@ func mixed(rng *rand.Rand, index int64, n int) sampling.Request {
 	r.Fixed = make([]bool, n)
 	for i := range r.Tokens {
 		switch u := rng.Float64(); {
-		case i < n/5 || u < 0.1:
+		case i < n/5 || u < 0.2:
 			r.Tokens[i], r.Fixed[i] = token(rng), true
-		case u < 0.2:
+		case u < 0.3:
 			r.Tokens[i] = token(rng)
 		}
 	}
