@@ -47,6 +47,8 @@ type Host struct {
 	network  *scorer.Network // the planner's own, or nil
 	planner  part[sampling.Planner]
 	sampler  part[sampling.Sampler]
+	planned  sampling.Run        // as the planner was told
+	recorder *recorder           // of what the planner is asked, or nil
 	options  map[string]any      // of the planner, as it took them
 	frame    sampling.LoopConfig // what the settings put around the steps
 	edits    sampling.Edits      // what they change of the logits
@@ -114,6 +116,7 @@ func (h *Host) start(ctx context.Context) error {
 		return err
 	}
 	if !h.decides() {
+		h.planned = run
 		if h.planner.needs, err = h.planner.plugin.Start(ctx, run); err != nil {
 			return err
 		}
@@ -222,7 +225,11 @@ func (h *Host) Sample(ctx context.Context, rows int, next func() (sampling.Reque
 	c := h.frame
 	c.Denoiser, c.Scorer, c.Seed, c.Draw, c.Rows = h.denoiser, h.scorer(), h.seed, h.draw(), h.Batch(rows)
 	c.PlannerName, c.CanRemask, c.PlannerNeeds = h.planner.name, h.remasks(), h.planner.needs
-	if !h.decides() {
+	switch {
+	case h.decides():
+	case h.recorder != nil:
+		c.Planner = h.recorder
+	default:
 		c.Planner = h.planner.plugin
 	}
 	c.SamplerName, c.SamplerNeeds = h.sampler.name, h.sampler.needs

@@ -70,6 +70,9 @@ func (t *Trace) put(v any) {
 	}
 }
 
+// Call writes a question to the planner and its answer.
+func (t *Trace) Call(c TraceCall) { t.put(c) }
+
 // LeftOut returns how many rows the limit kept out.
 func (t *Trace) LeftOut() int { return t.leftOut }
 

@@ -195,6 +195,9 @@ func (j *job) summary(a sampling.Accounts) view.Summary {
 		if named := j.cfg.Origin("planner.name").Layer; named == config.LayerFlag || named == config.LayerEnv { // a preset names both
 			notes = append(notes, fmt.Sprintf("planner %s was not asked: sampler %s decides by itself", planner, j.cfg.Sampler.Name))
 		}
+		if j.cfg.Record {
+			notes = append(notes, fmt.Sprintf("nothing is recorded: sampler %s decides by itself", j.cfg.Sampler.Name))
+		}
 		planner = "not asked"
 	}
 	return view.Summary{

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,9 +12,10 @@ import (
 
 // CheckFiles refuses, before anything heavy starts, what would lose a file: a file that is written and serves as
 // anything else too, answers that cannot go on, or a trace that exists. settings is the file of settings, or "". seed is
-// that of the unfinished run in the file for the answers, or nil. The error is a [results.Refused]; nothing was changed.
+// that of the unfinished run in the file for the answers, or nil. The error is a [results.Refused], or a [config.Problems] where there
+// is no trace to record into; nothing was changed.
 func CheckFiles(cfg *config.Config, settings string) (seed *uint64, err error) {
-	if err := distinct(cfg, settings); err != nil {
+	if err := errors.Join(distinct(cfg, settings), recordable(cfg)); err != nil {
 		return nil, err
 	}
 	if cfg.Out != "" {

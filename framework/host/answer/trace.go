@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/mdmhost/mdmhost/framework/host"
+	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/results"
 	"github.com/mdmhost/mdmhost/framework/host/trace"
 	"github.com/mdmhost/mdmhost/framework/host/view"
@@ -43,7 +44,28 @@ func (j *job) openTrace() (*traceFile, error) {
 	if t.page {
 		t.Limit = page.Limit
 	}
+	if j.cfg.Record {
+		if err := j.host.Record(t.Call); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
 	return t, nil
+}
+
+// recordable refuses to record where there is no trace that takes calls.
+func recordable(cfg *config.Config) error {
+	switch {
+	case !cfg.Record:
+	case cfg.Trace == "":
+		return recordProblem(cfg, "there is no trace to record into; add --trace FILE.jsonl")
+	case trace.IsPage(cfg.Trace):
+		return recordProblem(cfg, "a page holds no calls of the planner; record into JSON lines, --trace FILE.jsonl")
+	}
+	return nil
+}
+
+func recordProblem(cfg *config.Config, text string) error {
+	return config.Problems{{Origin: cfg.Origin("record"), Key: "record", Text: text}}
 }
 
 // traceHeader says what runs.
