@@ -137,7 +137,6 @@ func (s *session) cancellation() {
 func (s *session) works() error { return s.begins("{}") }
 
 func (s *session) kill() {
-	s.drop()
 	l, err := s.shared()
 	if err != nil {
 		s.blame("kill", "a fresh process", err)
@@ -163,7 +162,6 @@ const slack = 100 * time.Millisecond
 // shutdown measures how long the end takes; twice before it blames anybody, as machines are busy.
 func (s *session) shutdown() {
 	for range 2 {
-		s.drop()
 		l, err := s.shared()
 		if err != nil {
 			s.blame("shutdown", "a fresh process", err)

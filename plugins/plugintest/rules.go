@@ -32,7 +32,7 @@ var (
 
 // table returns all checks in the order in which they run.
 func table() []check {
-	return slices.Concat(startChecks(), endChecks(), optionChecks(), decisionChecks(), rowChecks(), samplerChecks(), trainerChecks(), faultChecks(),
+	return slices.Concat(startChecks(), endChecks(), needsChecks(), optionChecks(), decisionChecks(), rowChecks(), samplerChecks(), trainerChecks(), faultChecks(),
 		latencyChecks(), replayChecks())
 }
 

@@ -17,6 +17,12 @@ func startChecks() []check {
 		{Rule: Rule{"description", "start", "It says its name, its version (semantic) and one line of what it does.", "Lists, locks and errors name plugins by them.", nil}, run: (*session).describe},
 		{Rule: Rule{"schema", "start", "The options schema is a JSON object schema; defaults have the type, the bounds and the values that it states.", "The host checks and documents options by it.", nil}, run: (*session).checkSchema},
 		{Rule: Rule{"start", "start", "A run with default options starts.", "It is what everybody tries first.", nil}, run: (*session).start},
+	}
+}
+
+// needsChecks are about what Start asks for.
+func needsChecks() []check {
+	return []check{
 		{Rule: Rule{"needs-declared", "start", "Start asks for no statistics beyond those described.", "The host prepares the runtime by the description.", running}, after: []string{"start"}, run: (*session).needsDeclared},
 		{Rule: Rule{"needs-stable", "start", "The same options ask for the same statistics, in every run.", "A restarted plugin would be sent other columns than the runtime computes.", running}, after: []string{"start"}, run: (*session).needsStable},
 	}
