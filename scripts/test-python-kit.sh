@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-python=$(scripts/setup-python-kit.sh examples)
+python=$(scripts/setup-python-kit.sh examples mtls)
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 PYTHON_KIT=$python plugins/python/generate.sh "$fresh"

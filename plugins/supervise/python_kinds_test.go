@@ -2,6 +2,7 @@ package supervise_test
 
 import (
 	"context"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -79,4 +80,34 @@ func TestATrainerInPython(t *testing.T) {
 	task.Options = []byte(`{"scale": -2}`)
 	_, err = p.Trainer().Build(context.Background(), task)
 	check(t, err, sampling.InvalidConfig, "trainer scaled: INVALID_CONFIG: option scale: expected a number of at least 0, found -2; *")
+}
+
+// TestPythonWithCertificates: where the package cryptography is, planners and samplers prove who they are; else the start says what is
+// missing.
+func TestPythonWithCertificates(t *testing.T) {
+	spec := inPython(t, "calm")
+	spec.MTLS = true
+	if exec.Command(spec.Path, "-c", "import cryptography").Run() != nil {
+		_, err := launch(t, spec)
+		check(t, err, sampling.Crashed, "planner calm: CRASHED: it exited with status 1 before the handshake; its log says: plugin: INVALID_CONFIG: the host asks for certificates (plugins.mtls), which need the package cryptography: *pip install 'mdmhost-plugin[mtls]', or set plugins.mtls=false; *")
+		return
+	}
+	_, planner := started(t, spec)
+	if out, err := plan(planner, step()); err != nil || len(out[0].Open) != 1 {
+		t.Fatal(out, err)
+	}
+	spec = inPython(t, "masked")
+	spec.Kind, spec.MTLS = sampling.KindSampler, true
+	p, err := launch(t, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := p.Sampler()
+	if _, err := s.Start(context.Background(), sampling.Run{}); err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{}
+	if err := s.Sample(context.Background(), r); err != nil || len(r.asked) != 3 {
+		t.Fatal(r.asked, err)
+	}
 }

@@ -50,16 +50,22 @@ def _serve_host(make: object, said: Plugin) -> NoReturn:
     log_to_host(said.name)
     watch_lifeline()
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    from .certificates import certificates
     from .memory import shared_memory
     from .server import Server
 
+    try:
+        proof = certificates()
+    except PluginError as e:
+        print(e, file=sys.stderr)
+        sys.exit(1)
     path = socket_path()
-    server = Server(make, path, shared_memory())  # type: ignore[arg-type]
+    server = Server(make, path, shared_memory(), proof)  # type: ignore[arg-type]
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: server.stopping.set())
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the host's
     server.start()
-    greet(stdout, path)
+    greet(stdout, path, proof.handshake if proof else "")
     server.stopping.wait()
     # Whatever holds the process up, such as a thread of the author's, it is gone before the host would kill it.
     last = threading.Timer(1.9, os._exit, (0,))

@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 import grpc
 
+from .certificates import Certificates
 from .definition import Plugin
 from .guard import Guard
 from .handshake import MESSAGE_CAP
@@ -23,14 +24,14 @@ OPTIONS = [("grpc.max_receive_message_length", MESSAGE_CAP), ("grpc.max_send_mes
 class Server:
     """Serves a plugin on a unix socket until it is asked to stop."""
 
-    def __init__(self, make: Callable[[], Plugin], path: str, memory: SharedMemory | None, credentials: Any = None, stays: bool = False) -> None:
+    def __init__(self, make: Callable[[], Plugin], path: str, memory: SharedMemory | None, proof: Certificates | None = None, stays: bool = False) -> None:
         """stays: the host cannot end the process."""
         said = make()
         self.stopping = threading.Event()  # set to end the process
         self._guard = Guard(said.object())
         self._closing = threading.Event()
         broker = Broker()
-        calls = _calls(said.kind, make, memory, broker)
+        calls = _calls(said.kind, make, memory, broker, proof)
         self._server = grpc.server(ThreadPoolExecutor(WORKERS, "call"), options=OPTIONS, handlers=[
             grpc.method_handlers_generic_handler(calls.service, {
                 name: grpc.unary_unary_rpc_method_handler(self._guard(name, call), request.FromString, lambda m: m.SerializeToString())
@@ -38,10 +39,10 @@ class Server:
             }),
             *handlers(broker, self._closing, (lambda: None) if stays else self.stopping.set),
         ])
-        if credentials is None:
+        if proof is None:
             self._server.add_insecure_port("unix:" + path)
         else:
-            self._server.add_secure_port("unix:" + path, credentials)
+            self._server.add_secure_port("unix:" + path, proof.server())
         os.chmod(path, 0o600)
 
     def start(self) -> None:
@@ -56,12 +57,12 @@ class Server:
         self._server.stop(0.2).wait(1)
 
 
-def _calls(kind: str, make: Callable[[], Plugin], memory: SharedMemory | None, broker: Broker) -> Any:
+def _calls(kind: str, make: Callable[[], Plugin], memory: SharedMemory | None, broker: Broker, proof: Certificates | None) -> Any:
     """The service of the plugin's kind. Those of other kinds are not even imported."""
     if kind == "sampler":
         from .session import SamplerCalls
 
-        return SamplerCalls(make, memory, broker)
+        return SamplerCalls(make, memory, broker, proof)
     if kind == "trainer":
         from .trainer import TrainerCalls
 

@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterable, Sequence
 import grpc
 
 from .calls import RunCalls, encode, fill
+from .certificates import Certificates
 from .decisions import Decision
 from .errors import CODES, INTERNAL, Cancelled, PluginError, violation
 from .handshake import MESSAGE_CAP
@@ -119,15 +120,16 @@ class SamplerCalls(RunCalls):
 
     service = "mdmhost.v1.Sampler"
 
-    def __init__(self, make: Callable[[], Any], memory: SharedMemory | None, broker: Broker) -> None:
+    def __init__(self, make: Callable[[], Any], memory: SharedMemory | None, broker: Broker, proof: Certificates | None) -> None:
         super().__init__(make, memory)
-        self._broker = broker
+        self._broker, self._proof = broker, proof
 
     def sample(self, request: Any, context: Any) -> Any:
         """Drives one session."""
         with self._lock:
             sampler = self._running("Sample")
-            with grpc.insecure_channel("unix:" + self._broker.address(request.session), _OPTIONS) as channel:
+            address = "unix:" + self._broker.address(request.session)
+            with self._proof.channel(address, _OPTIONS) if self._proof else grpc.insecure_channel(address, _OPTIONS) as channel:
                 sampler.sample(Session(SessionStub(channel), self._needs, self._memory))
             return pb.SampleReply()
 
