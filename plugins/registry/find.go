@@ -26,6 +26,9 @@ func Find(kind sampling.Kind, name string, places Places, own []string) (*Plugin
 	var other *Plugin
 	if IsPath(name) {
 		p, err := Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, invalid(object, "there is no file "+name, "check the path; `mdmhost plugin list` names the plugins at hand")
+		}
 		if err != nil || kind == "" || p.Manifest == nil || p.Kind() == kind {
 			return p, err
 		}

@@ -30,13 +30,16 @@ type Plugin struct {
 	Damage   error     // what is wrong with the manifest of a plugin in a list
 }
 
-// Open looks at the plugin at a path: a folder with a plugin.yaml, or an executable.
+// Open looks at the plugin at a path: a folder with a plugin.yaml, or an executable. Where nothing is, the error is fs.ErrNotExist.
 func Open(path string) (*Plugin, error) {
 	p := &Plugin{Name: path, Path: path, Place: Given}
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return p, nil // that it is not there or no program is told when it is started
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fs.ErrNotExist
 	}
-	var err error
+	if err != nil || !info.IsDir() {
+		return p, nil // that it is no program is told when it is started
+	}
 	if p.Manifest, err = ReadManifest(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, invalid("plugin "+path, "is a folder without a "+ManifestFile, "name the plugin's binary, or write a "+ManifestFile)
 	} else if err != nil {

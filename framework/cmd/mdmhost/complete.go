@@ -2,13 +2,16 @@ package main
 
 import (
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mdmhost/mdmhost/configs"
 	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners"
+	"github.com/mdmhost/mdmhost/plugins/registry"
 	"github.com/mdmhost/mdmhost/plugins/samplers"
 	"github.com/mdmhost/mdmhost/plugins/trainers"
 )
@@ -29,12 +32,34 @@ func complete(c *cobra.Command) {
 		if c.Flags().Lookup(flag) == nil {
 			continue
 		}
-		directive := cobra.ShellCompDirectiveDefault
 		err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return list, directive
+			return slices.Concat(list, installedNames(sampling.Kind(flag))), cobra.ShellCompDirectiveDefault
 		})
 		if err != nil {
 			panic(err) // the flag was just found
 		}
 	}
+}
+
+// installedNames are the plugins of a kind that are found by their names.
+func installedNames(kind sampling.Kind) (out []string) {
+	places, err := registry.FindPlaces(os.Getenv("MDMHOST_PLUGIN_PATH"))
+	if err != nil {
+		return nil // a shell that completes has no place for errors
+	}
+	for _, p := range registry.List(places) {
+		if p.Kind() == kind {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// completeInstalled completes the arguments of commands that take names of installed plugins.
+func completeInstalled(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, kind := range pluginKinds {
+		out = append(out, installedNames(kind)...)
+	}
+	return out, cobra.ShellCompDirectiveDefault
 }

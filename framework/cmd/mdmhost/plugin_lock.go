@@ -14,6 +14,7 @@ func newPluginLock() *cobra.Command {
 		Example: "  mdmhost plugin lock my-planner\n  mdmhost plugin lock ./my-planner",
 	}
 	s, asJSON := newSettings(c), asJSON(c)
+	c.ValidArgsFunction = completeInstalled
 	c.RunE = func(c *cobra.Command, args []string) error {
 		cfg, err := s.load()
 		if err != nil {

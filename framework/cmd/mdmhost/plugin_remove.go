@@ -15,6 +15,7 @@ func newPluginRemove() *cobra.Command {
 	}
 	s := newSettings(c)
 	user := c.Flags().Bool("user", false, "remove it from the user's own folder")
+	c.ValidArgsFunction = completeInstalled
 	c.RunE = func(c *cobra.Command, args []string) error {
 		home, err := s.home(*user)
 		if err != nil {

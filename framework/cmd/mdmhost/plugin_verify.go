@@ -13,6 +13,7 @@ func newPluginVerify() *cobra.Command {
 		Example: "  mdmhost plugin verify\n  mdmhost plugin verify my-planner --json",
 	}
 	s, asJSON := newSettings(c), asJSON(c)
+	c.ValidArgsFunction = completeInstalled
 	c.RunE = func(c *cobra.Command, args []string) error {
 		cfg, err := s.load()
 		if err != nil {
