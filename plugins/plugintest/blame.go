@@ -95,6 +95,9 @@ func (s *session) blame(check, while string, err error) {
 	default:
 		if f := answerFault(err); f != nil {
 			s.find(Error, f.check, f.fix, "%s: the answer is none: %s %s", while, said(err), s.seeded())
+			if f.check != check {
+				s.skip(check, "the answer cannot be read: see "+f.check)
+			}
 			return
 		}
 		s.find(Error, check, "answer what the contract allows the host to ask", "%s: expected an answer, found the error %s %s", while, said(err), s.seeded())

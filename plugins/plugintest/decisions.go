@@ -149,8 +149,10 @@ func (s *session) purity() {
 }
 
 func (s *session) termination() {
-	for _, few := range []bool{false, true} {
-		rows := s.rows(s.several())
+	defer func() { s.flat = false }()
+	for _, world := range []struct{ few, flat bool }{{}, {few: true}, {flat: true}} {
+		few, rows := world.few, s.rows(s.several())
+		s.flat = world.flat
 		for i := range rows {
 			if few {
 				rows[i].Steps = 3

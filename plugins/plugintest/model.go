@@ -24,6 +24,7 @@ type model struct {
 	memory sampling.Memory
 	logits []float32 // [B, L, V]
 	grows  bool
+	flat   bool // it is sure of nothing
 }
 
 // serves is everything that a runtime can compute.
@@ -70,7 +71,10 @@ func (m *model) Run(ctx context.Context) (*sampling.Statistics, error) {
 		}
 		rng := rand.New(rand.NewPCG(key, uint64(n)))
 		for j := i * l; j < i*l+n; j++ {
-			sharpness := [...]float64{0.3, 1.5, 6}[rng.IntN(3)]
+			sharpness := [...]float64{0.3, 1.5, 6, 12}[rng.IntN(4)]
+			if m.flat {
+				sharpness = 0.1
+			}
 			for v := range vocabulary {
 				m.logits[j*vocabulary+v] = float32(sharpness * rng.NormFloat64())
 			}

@@ -13,26 +13,21 @@ import (
 // Print writes the report as a person reads it: the verdict, the findings by severity, what passed, and the latencies.
 func (r *Report) Print(w io.Writer) error {
 	p := &printer{w: w}
-	errors, warnings, notes := r.count(Error), r.count(Warning), r.count(Note)
 	name := strings.TrimSpace(string(r.Kind) + " " + readable(r.Name) + " " + readable(r.Version))
+	errors, others := r.count(Error), number(r.count(Warning), "warning")+", "+number(r.count(Note), "note")
 	switch {
 	case errors > 0:
-		p.line("%s: does not conform: %s, %s, %s.", name, number(errors, "error"), number(warnings, "warning"), number(notes, "note"))
-	case warnings+notes > 0:
-		p.line("%s: conforms, with %s and %s.", name, number(warnings, "warning"), number(notes, "note"))
+		p.line("%s does not conform: %s, %s.", name, number(errors, "error"), others)
+	case len(r.Findings) > 0:
+		p.line("%s conforms: %s.", name, others)
 	default:
-		p.line("%s: conforms.", name)
+		p.line("%s conforms.", name)
 	}
-	passed, skipped := 0, 0
+	count := map[string]int{}
 	for _, c := range r.Checks {
-		switch c.Outcome {
-		case Passed:
-			passed++
-		case Skipped:
-			skipped++
-		}
+		count[c.Outcome]++
 	}
-	p.line("%d of %d rules hold, %d could not be judged. %s, seed %d, %.1f s.", passed, len(r.Checks), skipped, readable(r.Plugin), r.Seed, r.Took.Seconds())
+	p.line("Of %d rules %d hold, %d do not, %d were not judged. Checked: %s, seed %d, %.1f s.", len(r.Checks), count[Passed], count[Failed], count[Skipped], readable(r.Plugin), r.Seed, r.Took.Seconds())
 	for _, group := range []struct {
 		severity Severity
 		title    string

@@ -38,6 +38,7 @@ type session struct {
 	run     sampling.Run   // with the default options, as the plugin takes it
 	needs   sampling.Needs // of that run
 	life    *life          // that checks share; nil after a death
+	flat    bool           // the model is sure of nothing
 	halted  string         // why no further check can be judged
 	skipped map[string]string
 	planned bool      // the plugin has answered a step

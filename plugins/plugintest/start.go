@@ -97,7 +97,7 @@ func settings() []sampling.Run {
 	for v := range vocabulary {
 		speeds.Exponents = append(speeds.Exponents, 0.5+float32(v)/vocabulary)
 	}
-	grows.Insertion = &sampling.Growth{Gap: sampling.GapTail, Cap: 24, A: 1}
+	grows.Insertion = &sampling.Growth{Gap: sampling.GapTail, Cap: 48, A: 1}
 	return []sampling.Run{plain, speeds, grows}
 }
 

@@ -39,7 +39,7 @@ func (s *session) rows(n int) []sampling.Request {
 	rng := rand.New(rand.NewPCG(s.o.Seed, 11))
 	var out []sampling.Request
 	for i := range n {
-		index, length := int64(100+7*i), 5+rng.IntN(12)
+		index, length := int64(100+7*i), 5+rng.IntN(32)
 		if i%3 == 0 {
 			out = append(out, blank(index, length))
 		} else {
@@ -51,7 +51,7 @@ func (s *session) rows(n int) []sampling.Request {
 
 // loop is the host's side of a run: its own loop, with a model of noise.
 func (s *session) loop(rows []sampling.Request, batch int, planner sampling.Planner, sink func(sampling.Result) error) (*sampling.Loop, error) {
-	m := &model{seed: s.o.Seed, grows: s.run.Insertion != nil}
+	m := &model{seed: s.o.Seed, grows: s.run.Insertion != nil, flat: s.flat}
 	asks, remasks := s.needs, s.about.CanRemask
 	if s.target.kind == sampling.KindSampler {
 		asks, remasks = steadyNeeds, false
