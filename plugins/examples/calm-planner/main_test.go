@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/plugintest"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
 )
 
@@ -27,4 +28,11 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%+v opens %v, want %v", c.options, got.Open, c.want)
 		}
 	}
+}
+
+// TestContract checks the planner as `mdmhost plugin check` does: with rows of the kit's own, without a model.
+func TestContract(t *testing.T) {
+	plugintest.Run(t, func() sampling.Planner {
+		return sdk.NewPlanner("calm", Plan, sdk.Needs(sdk.Entropy), sdk.Adaptive(), sdk.Pure())
+	})
 }

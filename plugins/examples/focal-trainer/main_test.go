@@ -7,6 +7,7 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
+	"github.com/mdmhost/mdmhost/plugins/plugintest"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
 )
 
@@ -51,4 +52,9 @@ func TestOptionsOutOfRange(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "trainer focal: INVALID_CONFIG: option gamma: ") {
 		t.Error(err)
 	}
+}
+
+// TestContract checks the trainer as `mdmhost plugin check` does: for many models, without a run.
+func TestContract(t *testing.T) {
+	plugintest.RunTrainer(t, func() spec.Trainer { return sdk.NewTrainer("focal", Define) })
 }
