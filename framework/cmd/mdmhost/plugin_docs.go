@@ -16,7 +16,12 @@ func newPluginDocs() *cobra.Command {
 		Long: "Writes the reference of a plugin as Markdown: what it needs and may decide, its options, and command lines to start from. It is made\n" +
 			"for a README. Without a plugin: all statistics and verbs, the plugins in this binary, and the protocol.",
 		Example: "  mdmhost plugin docs eb\n  mdmhost plugin docs ./my-planner >>README.md\n  mdmhost plugin docs >reference.md",
-		Args:    cobra.MaximumNArgs(1),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return oneArg("name or path of a plugin, or none")(c, args)
+		},
 	}
 	s := newSettings(c)
 	kind := c.Flags().String("kind", "", "planner, sampler or trainer, where several have a plugin of the name")
