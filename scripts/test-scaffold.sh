@@ -48,8 +48,10 @@ try() { # try LANGUAGE KIND: in the folder of the project
     run ./ci.sh
     run /usr/bin/env -i "$PWD/$name" describe
     run mdmhost plugin pack . --out "$name.tar.gz"
-    mkdir elsewhere
-    (cd elsewhere && run mdmhost plugin install "../$name.tar.gz" && run mdmhost plugin info "$name")
+    if [[ $kind == planner ]]; then
+        mkdir elsewhere
+        (cd elsewhere && run mdmhost plugin install "../$name.tar.gz" && run mdmhost sample --planner "$name" --num 1)
+    fi
 }
 
 for language in go python; do
