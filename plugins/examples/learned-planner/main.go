@@ -30,15 +30,15 @@ func Build(o Options, _ sampling.Run) (sdk.PlanRow, error) {
 	var trust, x []float64 // reused from row to row
 	return func(r sdk.Row) sdk.Decision {
 		eligible, masks := r.Eligible(), r.Masked().Len()
-		if eligible.Len() == 0 {
-			return r.Nothing()
-		}
 		trust = trust[:0]
 		for i := range r.Token {
 			x = features(x[:0], r, i, masks)
 			trust = append(trust, net.Trust(x))
 		}
 		open := eligible.LargestBy64(trust, eligible.Len())
+		if open.Len() == 0 { // nothing is eligible, or a statistic is NaN, which ends the run with an error
+			return r.Nothing()
+		}
 		sure := open.Where(func(i int) bool { return trust[i] >= limit }).Len()
 		if o.Most > 0 {
 			sure = min(sure, o.Most)

