@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	pb "github.com/mdmhost/mdmhost/plugins/proto/mdmhost/v1"
 	"github.com/mdmhost/mdmhost/plugins/proto/wire"
+	"github.com/mdmhost/mdmhost/plugins/samplers/masked"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
 )
 
@@ -147,6 +149,11 @@ var plugins = map[string]func(){
 	"dies-in-start": func() {
 		sdk.Serve(sdk.NewRunPlanner("dies-in-start", func(struct{}, sampling.Run) (sdk.PlanRow, error) { os.Exit(9); return nil, nil }))
 	},
+	"soak":            func() { sdk.Serve(soaked(sdk.Entropy)) },
+	"soak-logits":     func() { sdk.Serve(soaked(sdk.Logits)) },
+	"earliest":        func() { sdk.Serve(earliest(sdk.Pure())) },
+	"earliest-memory": func() { sdk.Serve(earliest()) },
+	"grid":            func() { sdk.ServeSampler(masked.New()) },
 	"uncertified": func() {
 		_ = os.Unsetenv("PLUGIN_CLIENT_CERT")
 		sdk.Serve(calm())
@@ -203,6 +210,37 @@ var plugins = map[string]func(){
 	"sampler-exits": func() {
 		sdk.ServeSampler(sampler(func(context.Context, sampling.Session) error { os.Exit(6); return nil }))
 	},
+}
+
+// tidy is the index of a row that makes a planner under measurement give back the memory that it does not use.
+const tidy = -1
+
+// soaked opens the calmest position, or that with the largest logit of token 0.
+func soaked(needs sdk.Statistic) sampling.Planner {
+	return sdk.NewPlanner("soak", func(struct{}) sdk.PlanRow {
+		return func(r sdk.Row) sdk.Decision {
+			if r.Index == tidy {
+				debug.FreeOSMemory()
+			}
+			score := r.Entropy
+			if r.Logits != nil {
+				score = make([]float32, len(r.Token))
+				for i := range score {
+					score[i] = -r.Logits[i*r.V]
+				}
+			}
+			return r.Open(r.Eligible().SmallestBy(score, 1)).Metric("best", 1)
+		}
+	}, sdk.Needs(needs))
+}
+
+// earliest opens the position whose uniform number is the smallest.
+func earliest(opts ...sdk.Option) sampling.Planner {
+	return sdk.NewPlanner("earliest", func(struct{}) sdk.PlanRow {
+		return func(r sdk.Row) sdk.Decision {
+			return r.Open(r.Eligible().SmallestBy64(r.Uniform, 1))
+		}
+	}, append(opts, sdk.Needs(sdk.Uniform))...)
 }
 
 // dieOnce ends the process unless the file named by the environment is there already.

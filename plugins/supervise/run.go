@@ -27,11 +27,12 @@ func (p *Process) lifecycle(in *instance) lifecycle {
 
 // startRun begins a run, on a new process if the last one died. A death in Start itself loses nothing either.
 func (p *Process) startRun(ctx context.Context, run sampling.Run) (sampling.Needs, error) {
-	if err := p.ready(ctx); err != nil {
-		return sampling.Needs{}, err
-	}
 	p.run, p.restarted = wire.RunToProto(run), 0
-	needs, err := p.replay(ctx)
+	var needs sampling.Needs
+	err := p.ready(ctx)
+	if err == nil {
+		needs, err = p.replay(ctx)
+	}
 	if p.replaceable(err) {
 		return p.restart(ctx, err)
 	}
@@ -78,14 +79,18 @@ func (p *Process) restart(ctx context.Context, death error) (sampling.Needs, err
 	}
 }
 
-// endRun ends the run; a process that is gone has ended it already.
+// endRun ends the run; a process that is gone, or goes on hearing of it, has ended it already.
 func (p *Process) endRun(ctx context.Context) error {
 	if p.run == nil || p.running() == nil {
 		return nil
 	}
 	p.run = nil
-	return p.call(ctx, "End", func(ctx context.Context, in *instance) error {
+	err := p.call(ctx, "End", func(ctx context.Context, in *instance) error {
 		_, err := p.lifecycle(in).End(ctx, &pb.EndRequest{})
 		return err
 	})
+	if p.replaceable(err) {
+		return nil
+	}
+	return err
 }
