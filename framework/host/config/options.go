@@ -52,7 +52,9 @@ func ValidateOptions(schema string, options map[string]any, where func(name stri
 	var problems Problems
 	add := func(name, text string) {
 		key, origin := where(name)
-		problems = append(problems, Problem{origin, key, text})
+		if p := (Problem{origin, key, text}); !slices.Contains(problems, p) { // several entries of a list
+			problems = append(problems, p)
+		}
 	}
 	typed := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(options)) {
@@ -67,9 +69,16 @@ func ValidateOptions(schema string, options map[string]any, where func(name stri
 			delete(typed, name)
 		}
 	}
-	if err := fits(schema, typed, func(name, text string) {
-		if p, known := shape.Properties[name]; known && p.key().Kind != "" {
+	if err := fits(schema, typed, func(place, text string) {
+		name, _, inside := strings.Cut(place, ".")
+		p, known := shape.Properties[name]
+		switch {
+		case known && p.Items != nil && p.Items.key().Kind != "":
+			text = "expected a list, each entry " + p.Items.key().expected() + ", found " + quote(options[name])
+		case known && !inside && p.key().Kind != "":
 			text = "expected " + p.key().expected() + ", found " + quote(options[name]) + p.meant(typed[name])
+		case inside:
+			text = place + ": " + text
 		}
 		add(name, text)
 	}); err != nil {
@@ -93,6 +102,7 @@ type property struct {
 	Minimum, Maximum *float64
 	Above            *float64 `json:"exclusiveMinimum"`
 	Below            *float64 `json:"exclusiveMaximum"`
+	Items            *property
 }
 
 // types are the names of JSON Schema.

@@ -66,3 +66,21 @@ func TestOptionsAllProblemsAtOnce(t *testing.T) {
 		t.Errorf("expected %q, found %v", want, err)
 	}
 }
+
+func TestOptionsThatAreLists(t *testing.T) {
+	lists := `{"type": "object", "additionalProperties": false, "properties": {
+		"levels": {"type": "array", "items": {"type": ["number", "string"], "maximum": 1, "pattern": "^inf$"}},
+		"words": {"type": "array", "items": {"type": "string", "enum": ["calm", "sure"]}}, "pairs": {"type": "array", "items": {"type": "array"}}}}`
+	got, err := config.ValidateOptions(lists, map[string]any{"levels": config.Text("[0.5, inf]"), "words": config.Text("[calm]")}, where)
+	if diff := cmp.Diff(map[string]any{"levels": []any{0.5, "inf"}, "words": []any{"calm"}}, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	_, err = config.ValidateOptions(lists, map[string]any{"levels": config.Text("0.5"), "words": config.Text("[clam, calm, shure]"), "pairs": config.Text("[1]")}, where)
+	want := `configuration: 3 problems
+  --set planner.levels: expected a list, each entry a number (or inf) up to 1, found "0.5"
+  --set planner.pairs: pairs.0: got number, want array
+  --set planner.words: expected a list, each entry calm or sure, found "[clam, calm, shure]"`
+	if err == nil || err.Error() != want {
+		t.Errorf("expected\n%s\nfound\n%v", want, err)
+	}
+}

@@ -2,9 +2,12 @@ package catalog_test
 
 import (
 	"go/ast"
+	"go/format"
 	"go/parser"
 	"go/token"
+	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -131,22 +134,34 @@ func TestFormsAreWhatNeedsSay(t *testing.T) {
 	same(t, "functions", declared(t, "../needs.go", ""), sorted(listed))
 }
 
-// TestVerbsAreThoseOfTheKit: every method of a decision that returns one.
-func TestVerbsAreThoseOfTheKit(t *testing.T) {
-	var listed []string
+// TestVerbsAreThoseOfTheKits: every method of a decision that returns one, with its signature, in Go and in Python.
+func TestVerbsAreThoseOfTheKits(t *testing.T) {
+	var inGo, inPython []string
 	for _, v := range catalog.Verbs() {
-		for _, signature := range strings.Split(v.Go, "), ") {
-			name, _, _ := strings.Cut(signature, "(")
-			listed = append(listed, name)
+		for _, signature := range strings.SplitAfter(v.Go, "), ") {
+			inGo = append(inGo, strings.TrimSuffix(signature, ", "))
 		}
+		inPython = append(inPython, v.Python)
 		if v.Help == "" || !strings.HasPrefix(v.Python, v.Name+"(") {
 			t.Errorf("%s: %+v", v.Name, v)
 		}
 	}
-	same(t, "verbs", declared(t, "../decision.go", "Decision"), sorted(listed))
+	same(t, "verbs in Go", declared(t, "../decision.go", "Decision"), sorted(inGo))
+	source, err := os.ReadFile("../../python/mdmhost_plugin/decisions.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var python []string
+	for _, m := range regexp.MustCompile(`(?m)^    def ([a-z]\w*)\(self(.*)\) -> "Decision":`).FindAllSubmatch(source, -1) {
+		arguments := regexp.MustCompile(`: [A-Za-z]+(\[[^\]]*\])?`).ReplaceAllString(strings.TrimPrefix(string(m[2]), ", "), "")
+		if name := string(m[1]); name != "metrics" { // many at once
+			python = append(python, name+"("+arguments+")")
+		}
+	}
+	same(t, "verbs in Python", sorted(python), sorted(inPython))
 }
 
-// declared returns the exported functions of a file, or the exported methods of a type that return that type.
+// declared returns the exported functions of a file, or the signatures of the exported methods of a type that return that type.
 func declared(t *testing.T, path, receiver string) (names []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
@@ -158,15 +173,18 @@ func declared(t *testing.T, path, receiver string) (names []string) {
 		if !ok || !f.Name.IsExported() || (f.Recv == nil) != (receiver == "") {
 			continue
 		}
+		name := f.Name.Name
 		if receiver != "" {
-			if f.Type.Results == nil {
-				continue
+			var text strings.Builder
+			if err := format.Node(&text, token.NewFileSet(), f.Type); err != nil {
+				t.Fatal(err)
 			}
-			if result, ok := f.Type.Results.List[0].Type.(*ast.Ident); !ok || result.Name != receiver {
+			arguments, returns := strings.CutSuffix(text.String(), " "+receiver)
+			if name += strings.TrimPrefix(arguments, "func"); !returns {
 				continue
 			}
 		}
-		names = append(names, f.Name.Name)
+		names = append(names, name)
 	}
 	return sorted(names)
 }
