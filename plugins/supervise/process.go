@@ -201,6 +201,9 @@ func (p *Process) explain(ctx context.Context, in *instance, name string, err er
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case told:
+		if limit := p.spec.exceeded(e.Problem); limit != nil {
+			return limit
+		}
 		return p.named(e)
 	case status.Code(err) == codes.DeadlineExceeded:
 		return p.hung(in, name)

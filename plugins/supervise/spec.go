@@ -9,13 +9,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/proto/shm"
+	"github.com/mdmhost/mdmhost/plugins/proto/wire"
 )
 
 // Spec says which plugin to run and how.
@@ -111,7 +114,18 @@ func (s *Spec) complete() error {
 	if s.Logger == nil {
 		s.Logger = hclog.NewNullLogger()
 	}
+	for _, v := range s.Env {
+		if name, _, _ := strings.Cut(v, "="); name == "" || slices.Contains(reserved, name) {
+			return s.fail(sampling.InvalidConfig, fmt.Sprintf("environment %q: expected the name of a variable, but none of those by which host and plugin find each other", v), "leave it out")
+		}
+	}
 	return s.limitable()
+}
+
+// reserved are the variables of the protocol.
+var reserved = []string{
+	wire.Handshake.MagicCookieKey, wire.LifelineVar, wire.SharedVar, certificateVar, plugin.EnvUnixSocketDir, plugin.EnvUnixSocketGroup,
+	"PLUGIN_MIN_PORT", "PLUGIN_MAX_PORT", "PLUGIN_PROTOCOL_VERSIONS", "PLUGIN_MULTIPLEX_GRPC",
 }
 
 // forever is the deadline of a process that somebody looks at.

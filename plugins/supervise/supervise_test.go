@@ -340,6 +340,7 @@ func TestLaunchDiagnoses(t *testing.T) {
 		"tcp1":           {supervise.Spec{}, sampling.UnsupportedProtocol, "planner tcp1: UNSUPPORTED_PROTOCOL: its handshake is not one of this host: *"},
 		"cookie":         {supervise.Spec{Path: file("other", "#!/bin/sh\necho 'This binary is a plugin.' >&2; exit 1\n", 0o700), Name: "other"}, sampling.Crashed, "planner other: CRASHED: it exited with status 1 before the handshake; its log says: This binary is a plugin.; *"},
 		"masked":         {supervise.Spec{}, sampling.UnsupportedProtocol, "planner masked: UNSUPPORTED_PROTOCOL: it is not a planner; *"},
+		"reserved":       {supervise.Spec{Name: "calm", Env: []string{"A=b", "MDMHOST_SHARED_FD=9"}}, sampling.InvalidConfig, `planner calm: INVALID_CONFIG: environment "MDMHOST_SHARED_FD=9": expected the name of a variable, *`},
 		"kind":           {supervise.Spec{Kind: "exporter", Name: "onnx"}, sampling.InvalidConfig, "exporter onnx: INVALID_CONFIG: no plugin of this kind can be started; kinds are planner, sampler and trainer"},
 	} {
 		t.Run(name, func(t *testing.T) {
