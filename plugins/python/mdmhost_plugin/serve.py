@@ -43,7 +43,7 @@ def _serve_host(make: object, said: Plugin) -> NoReturn:
     import threading
 
     stdout = take_stdout()
-    faulthandler.enable()
+    faulthandler.enable(all_threads=False)  # the thread that failed; the host quotes the first lines
     from .lifeline import watch_lifeline
     from .logs import log_to_host
 

@@ -3,7 +3,6 @@
 import ctypes
 import logging
 import os
-import signal
 import sys
 import threading
 import time
@@ -92,6 +91,10 @@ def raises(row):
     raise KeyError(f"row {row.index} is odd")
 
 
+def segfaults(row):
+    ctypes.string_at(0)
+
+
 def refuses(row):
     raise PluginError("EXHAUSTED", "no more quota", "ask for more")
 
@@ -158,7 +161,7 @@ def sampler_hangs(session, run, o):
 PLUGINS = {
     "calm": calm, "mirror": Mirror, "batch": Batch, "counts": Counts, "masked": masked, "driven": driven, "sampler-hangs": sampler_hangs,
     "prints": faulty(prints), "raises": faulty(raises), "refuses": faulty(refuses), "logs": faulty(logs), "dies-once": faulty(dies_once, pure=True),
-    "exits": faulty(exits), "segfaults": faulty(lambda row: (os.kill(os.getpid(), signal.SIGSEGV), time.sleep(60))), "hangs": faulty(lambda row: time.sleep(3600)),
+    "exits": faulty(exits), "segfaults": faulty(segfaults), "hangs": faulty(lambda row: time.sleep(3600)),
     "background": faulty(background), "undeclared": faulty(lambda row: row.p1), "memory": faulty(lambda row: (_ for _ in ()).throw(MemoryError())),
     "none": returns(lambda row: None), "beyond": returns(lambda row: row.open([row.n])), "mask": returns(lambda row: row.open(row.flags > 0)),
     "nan": returns(lambda row: row.nothing().metric("gain", float("nan"))), "floats": returns(lambda row: row.open([0.5])),
