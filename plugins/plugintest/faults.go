@@ -130,7 +130,7 @@ func (s *session) cancellation() {
 		}
 	}
 	s.fresh()
-	s.compare(check, "undo what an unfinished call has changed, or change it at the end", "the second is decided after calls that were given up", plain, s.again(check, "a run after calls that were given up", trial{rows: rows}), rows)
+	s.compare(check, "undo what an unfinished call has changed, or change it at the end", "decided after calls that were given up", plain, s.again(check, "a run after calls that were given up", trial{rows: rows}), rows)
 }
 
 // works tells whether the plugin serves.

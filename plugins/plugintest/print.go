@@ -27,7 +27,7 @@ func (r *Report) Print(w io.Writer) error {
 	for _, c := range r.Checks {
 		count[c.Outcome]++
 	}
-	p.line("Of %d rules %d hold, %d do not, %d were not judged. Checked: %s, seed %d, %.1f s.", len(r.Checks), count[Passed], count[Failed], count[Skipped], readable(r.Plugin), r.Seed, r.Took.Seconds())
+	p.line("Of %d rules %d hold, %d do not, %d could not be judged. Plugin %s, seed %d, %.1f s.", len(r.Checks), count[Passed], count[Failed], count[Skipped], readable(r.Plugin), r.Seed, r.Took.Seconds())
 	for _, group := range []struct {
 		severity Severity
 		title    string

@@ -36,12 +36,12 @@ func (s *session) rowIndependence() {
 	for i, r := range rows {
 		s.fresh()
 		alone := s.again("row-independence", "a row alone", trial{rows: rows[i : i+1], slot: func(int) int { return i }})
-		if alone == nil || s.compare("row-independence", byRow, "the second is decided for the row alone", together, alone, []sampling.Request{r}) {
+		if alone == nil || s.compare("row-independence", byRow, "decided for the row alone", together, alone, []sampling.Request{r}) {
 			return
 		}
 	}
 	s.fresh()
-	s.compare("row-independence", byRow, "the second is decided with the rows of the batch in reversed order", together,
+	s.compare("row-independence", byRow, "decided with the rows of the batch in reversed order", together,
 		s.again("row-independence", "a batch in reversed order", trial{rows: rows, reverse: true}), rows)
 }
 
@@ -50,12 +50,12 @@ func (s *session) slots() {
 	s.fresh()
 	plain := s.again("slots", "a batch of rows", trial{rows: rows})
 	s.fresh()
-	if s.compare("slots", byRow, "the second is decided with the row in another slot", plain,
+	if s.compare("slots", byRow, "decided with the row in another slot", plain,
 		s.again("slots", "rows in other slots", trial{rows: rows, slot: func(slot int) int { return len(rows) - 1 - slot }}), rows) {
 		return
 	}
 	s.fresh()
-	s.compare("slots", byRow, "the second is decided in a slot that another row was in before", plain, s.again("slots", "rows that follow each other in two slots", trial{rows: rows, batch: 2}), rows)
+	s.compare("slots", byRow, "decided in a slot that another row was in before", plain, s.again("slots", "rows that follow each other in two slots", trial{rows: rows, batch: 2}), rows)
 }
 
 // scenario asks for one step in a run of its own, blames what goes wrong on the check, and judges the answer. It returns nil where there

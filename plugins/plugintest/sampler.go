@@ -218,7 +218,7 @@ func (s *session) complete(out *sampled, rows []sampling.Request) {
 func (s *session) sameSample(check, fix, how string, a, b *sampled, rows []sampling.Request) bool {
 	for _, r := range rows {
 		if x, y := a.results[r.Index], b.results[r.Index]; !slices.Equal(x.Tokens, y.Tokens) {
-			s.find(Error, check, fix, "row %d: %v; then %v %s; the second is %s", r.Index, x.Tokens, y.Tokens, s.seeded(), how)
+			s.find(Error, check, fix, "row %d: %v; then %v, %s %s", r.Index, x.Tokens, y.Tokens, how, s.seeded())
 			return false
 		}
 	}
@@ -230,7 +230,7 @@ func (s *session) samplesTheSame() {
 	rows := s.rows(s.several())
 	s.drop()
 	first, err := s.drivenBy(s.ctx, rows, 3, counted{})
-	for _, how := range []string{"of a second run in the same process", "of a fresh process"} {
+	for _, how := range []string{"in a second run of the same process", "in a fresh process"} {
 		var again *sampled
 		if err == nil {
 			again, err = s.drivenBy(s.ctx, rows, 3, counted{})

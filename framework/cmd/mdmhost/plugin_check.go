@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -45,7 +46,7 @@ func newPluginCheck() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := plugintest.Options{Seed: *seed, Quick: *quick, Same: *same, Progress: progress(time.Now())}
+		o := plugintest.Options{Seed: *seed, Quick: *quick, Same: *same}
 		if !c.Flags().Changed("seed") {
 			o.Seed = rand.Uint64() >> 11 // short enough for JSON's numbers
 		}
@@ -58,7 +59,10 @@ func newPluginCheck() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		tell, done := progress(time.Now())
+		o.Progress = tell
 		report, err := plugintest.Check(c.Context(), plugintest.Program(launch), o)
+		done()
 		if err != nil {
 			return err
 		}
@@ -119,11 +123,16 @@ func recording(name string) (_ *plugintest.Recording, err error) {
 	return r, nil
 }
 
-// progress tells of checks that run later than two seconds after the beginning.
-func progress(began time.Time) func(plugintest.Rule, int, int) {
-	return func(rule plugintest.Rule, at, of int) {
+// progress shows the check that runs, on a terminal and two seconds after the beginning; done wipes it off.
+func progress(began time.Time) (tell func(plugintest.Rule, int, int), done func()) {
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return nil, func() {}
+	}
+	const wipe = "\r\x1b[K"
+	tell = func(rule plugintest.Rule, at, of int) {
 		if time.Since(began) > 2*time.Second {
-			fmt.Fprintf(os.Stderr, "%d of %d: %s\n", at+1, of, rule.ID)
+			fmt.Fprintf(os.Stderr, "%s%d of %d: %s", wipe, at+1, of, rule.ID)
 		}
 	}
+	return tell, func() { fmt.Fprint(os.Stderr, wipe) }
 }
