@@ -40,6 +40,8 @@ type locked struct {
 
 const lockVersion = 1
 
+var goType = regexp.MustCompile(` (in type|into) [a-zA-Z.\[\]]+`)
+
 var digestPlain = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // ReadLock reads a lock; one that is not there pins nothing.
@@ -61,7 +63,7 @@ func ParseLock(path string, text []byte) (*Lock, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %s%s", path, strings.TrimPrefix(err.Error(), "yaml: "), hint)
+		return nil, fmt.Errorf("%s: %s%s", path, plainly(err), hint)
 	}
 	if file.Version != lockVersion {
 		return nil, fmt.Errorf("%s: expected version %d of the format, found %d%s", path, lockVersion, file.Version, hint)
@@ -78,6 +80,15 @@ func ParseLock(path string, text []byte) (*Lock, error) {
 		file.Plugins = map[string]Pin{}
 	}
 	return &Lock{Path: path, Plugins: file.Plugins}, nil
+}
+
+// plainly is what YAML says of a text, without the names of Go types, in one line.
+func plainly(err error) string {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if all := (*yaml.TypeError)(nil); errors.As(err, &all) {
+		text = strings.Join(all.Errors, "; ")
+	}
+	return goType.ReplaceAllString(text, "")
 }
 
 // Save writes the lock, whole or not at all.

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,7 +32,7 @@ func (p Places) Check(plugin *Plugin) (digest string, err error) {
 	for _, l := range locks {
 		if l.pin.Digest != digest {
 			return "", &ChangedError{Plugin: plugin.String(), Than: l.path, Hint: advice(plugin),
-				Differences: []Difference{{File: "all files of version " + cmp.Or(plugin.version(), "?"), Expected: l.pin.Digest + of(l.pin.Version), Found: digest}}}
+				Differences: []Difference{{"digest", l.pin.Digest + of(l.pin.Version), digest + of(plugin.version())}}}
 		}
 	}
 	return digest, nil
@@ -62,7 +61,11 @@ func (p *Plugin) word() string {
 }
 
 func advice(p *Plugin) string {
-	return fmt.Sprintf("look with `mdmhost plugin verify %s`; install it again, or accept the change with `mdmhost plugin lock %s`", p.word(), p.word())
+	back := "install it again"
+	if p.Place == Given {
+		back = "bring its files back"
+	}
+	return fmt.Sprintf("look with `mdmhost plugin verify %s`; %s, or accept the change with `mdmhost plugin lock %s`", p.word(), back, p.word())
 }
 
 // pinned is a pin with the path of its lock.

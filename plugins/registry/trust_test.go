@@ -68,7 +68,7 @@ func TestLockDecides(t *testing.T) {
 		t.Errorf("after a new lock: %v", err)
 	}
 	write(t, "mdmhost.lock", lock)
-	if _, err := check(t, "calm", ""); err == nil || !strings.Contains(err.Error(), "differs from mdmhost.lock\n  all files of version 0.1.0: expected sha256:") {
+	if _, err := check(t, "calm", ""); err == nil || !strings.Contains(err.Error(), "differs from mdmhost.lock\n  digest: expected sha256:") {
 		t.Errorf("error %v", err)
 	}
 	for text, want := range map[string]string{

@@ -9,7 +9,7 @@ import (
 
 // Difference is a file that is not as it should be.
 type Difference struct {
-	File     string `json:"file"`               // its name within the plugin's folder
+	File     string `json:"file"`               // its name within the plugin's folder; "digest" for all of them
 	Expected string `json:"expected,omitempty"` // "sha256:..."; "": it is not listed
 	Found    string `json:"found,omitempty"`    // "sha256:..."; "": it is missing
 }
