@@ -46,7 +46,7 @@ func TestPythonFaults(t *testing.T) {
 func TestPythonDeaths(t *testing.T) {
 	for name, want := range map[string]string{
 		"exits":     "planner exits: CRASHED: the process exited with status 1 during Plan; its log says: out of cheese; *",
-		"segfaults": "planner segfaults: CRASHED: the process was ended by signal segmentation fault during Plan; its log says: Fatal Python error: Segmentation fault | Current thread * | File *",
+		"segfaults": "planner segfaults: CRASHED: the process was ended by signal segmentation fault during Plan; its log says: Fatal Python error: Segmentation fault | Stack (most recent call first): | File * in string_at; *",
 		"logs":      "planner logs: CRASHED: the process exited with status 1 during Plan; its log says: row 4\nis odd; *",
 	} {
 		t.Run(name, func(t *testing.T) {
