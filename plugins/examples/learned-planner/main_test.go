@@ -6,8 +6,12 @@ import (
 	"testing"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/plugintest"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
 )
+
+// TestContract holds the planner against what hosts expect of every planner.
+func TestContract(t *testing.T) { plugintest.Run(t, New) }
 
 // TestTrust computes a logit by hand: 0.5 + 2 ReLU(1 + 3*2 - 4) - 7 ReLU(-1).
 func TestTrust(t *testing.T) {
