@@ -16,7 +16,7 @@ func (o Options) Spec(kind sampling.Kind, name string) (supervise.Spec, error) {
 	s := o.Plugins
 	spec := supervise.Spec{
 		Kind: kind, Name: name, Logger: o.Logger, Deadlines: o.Deadlines, Env: s.Env, MTLS: s.MTLS,
-		Limits: supervise.Limits{Memory: int64(s.Memory) << 20, OpenFiles: s.OpenFiles, Raise: "raise plugins.memory or plugins.open_files"},
+		Limits: supervise.Limits{Memory: int64(s.Memory) << 20, OpenFiles: s.OpenFiles, MemoryName: "plugins.memory", OpenFilesName: "plugins.open_files"},
 	}
 	running, err := supervise.ParseReattach(s.Reattach)
 	if err != nil {

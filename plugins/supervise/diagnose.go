@@ -44,7 +44,7 @@ func diagnose(spec *Spec, in *instance, err error) error {
 	if in.process.ID() == "" {
 		switch {
 		case errors.Is(err, errLimits):
-			return spec.fail(sampling.InvalidConfig, err.Error(), spec.Limits.Raise+", or leave it away")
+			return spec.fail(sampling.InvalidConfig, err.Error(), "lower the limit, or leave it away")
 		case errors.Is(err, syscall.ENOEXEC):
 			return spec.fail(sampling.InvalidConfig, foreign(path), "build the plugin for "+runtime.GOOS+"/"+runtime.GOARCH)
 		case errors.Is(err, fs.ErrNotExist):
@@ -76,7 +76,7 @@ func diagnose(spec *Spec, in *instance, err error) error {
 	}
 	hint := "is it a plugin of mdmhost? Run it by hand to see what it says"
 	if spec.Limits.Memory > 0 {
-		hint = fmt.Sprintf("is %d MiB of memory enough for it to start? %s", spec.Limits.Memory>>20, spec.Limits.Raise)
+		hint = fmt.Sprintf("is %d MiB of memory enough for it to start? raise %s", spec.Limits.Memory>>20, spec.Limits.MemoryName)
 	}
 	return spec.fail(sampling.Crashed, "it "+ended(in.process.state)+" before the handshake"+in.said(), hint)
 }

@@ -33,9 +33,9 @@ func (s *Spec) limitable() error {
 func (s *Spec) exceeded(words string) error {
 	switch l := s.Limits; {
 	case l.Memory > 0 && outOfMemory.MatchString(words):
-		return s.fail(sampling.Exhausted, fmt.Sprintf("it took more than the %d MiB of memory that it may have (%s)", l.Memory>>20, outOfMemory.FindString(words)), l.Raise)
+		return s.fail(sampling.Exhausted, fmt.Sprintf("it took more than the %d MiB of memory that it may have (%s)", l.Memory>>20, outOfMemory.FindString(words)), "raise "+l.MemoryName)
 	case l.OpenFiles > 0 && outOfFiles.MatchString(words):
-		return s.fail(sampling.Exhausted, fmt.Sprintf("it opened more than the %d files that it may have (%s)", l.OpenFiles, outOfFiles.FindString(words)), l.Raise)
+		return s.fail(sampling.Exhausted, fmt.Sprintf("it opened more than the %d files that it may have (%s)", l.OpenFiles, outOfFiles.FindString(words)), "raise "+l.OpenFilesName)
 	}
 	return nil
 }

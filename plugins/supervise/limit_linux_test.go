@@ -15,8 +15,8 @@ func TestAPluginThatTakesTooMuch(t *testing.T) {
 		limits supervise.Limits
 		want   string
 	}{
-		"allocates":   {supervise.Limits{Memory: 512 << 20, Raise: "raise plugins.memory"}, "planner allocates: EXHAUSTED: it took more than the 512 MiB of memory that it may have (*out of memory*); raise plugins.memory"},
-		"opens-files": {supervise.Limits{OpenFiles: 64}, "planner opens-files: EXHAUSTED: it opened more than the 64 files that it may have (too many open files); give the plugin a higher limit"},
+		"allocates":   {supervise.Limits{Memory: 512 << 20, MemoryName: "plugins.memory"}, "planner allocates: EXHAUSTED: it took more than the 512 MiB of memory that it may have (*out of memory*); raise plugins.memory"},
+		"opens-files": {supervise.Limits{OpenFiles: 64}, "planner opens-files: EXHAUSTED: it opened more than the 64 files that it may have (too many open files); raise its limit on open files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, planner := started(t, supervise.Spec{Name: name, Limits: c.limits})
@@ -32,8 +32,8 @@ func TestLimitsBelowTheStart(t *testing.T) {
 		code sampling.Code
 		want string
 	}{
-		1:  {sampling.Crashed, "planner calm: CRASHED: it was ended by signal segmentation fault before the handshake; is 1 MiB of memory enough for it to start? give the plugin a higher limit"},
-		48: {sampling.Exhausted, "planner calm: EXHAUSTED: it took more than the 48 MiB of memory that it may have (*); give the plugin a higher limit"},
+		1:  {sampling.Crashed, "planner calm: CRASHED: it was ended by signal segmentation fault before the handshake; is 1 MiB of memory enough for it to start? raise its limit on memory"},
+		48: {sampling.Exhausted, "planner calm: EXHAUSTED: it took more than the 48 MiB of memory that it may have (*); raise its limit on memory"},
 	} {
 		t.Run(fmt.Sprint(mib), func(t *testing.T) {
 			_, err := launch(t, supervise.Spec{Name: "calm", Limits: supervise.Limits{Memory: mib << 20}})
@@ -66,7 +66,7 @@ func TestLimitsHoldFromTheStart(t *testing.T) {
 
 // A limit above the system's own cannot be set, and the process that it was for is gone.
 func TestALimitAboveTheSystems(t *testing.T) {
-	_, err := launch(t, supervise.Spec{Name: "calm", Limits: supervise.Limits{OpenFiles: 1 << 40, Raise: "raise plugins.open_files"}})
+	_, err := launch(t, supervise.Spec{Name: "calm", Limits: supervise.Limits{OpenFiles: 1 << 40, OpenFilesName: "plugins.open_files"}})
 	check(t, err, sampling.InvalidConfig, "planner calm: INVALID_CONFIG: limit: its open files cannot be limited to *: operation not permitted; *")
 }
 

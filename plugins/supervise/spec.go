@@ -5,6 +5,7 @@
 package supervise
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -55,7 +56,8 @@ type Deadlines struct {
 type Limits struct {
 	Memory    int64 // bytes of data, as RLIMIT_DATA counts them: what a process writes of its own, but not files nor shared memory
 	OpenFiles int
-	Raise     string // what a user does to give more, for messages
+
+	MemoryName, OpenFilesName string // what a user calls them, for messages
 }
 
 // SelfArgs are the arguments with which this program starts itself as a first-party plugin.
@@ -108,9 +110,8 @@ func (s *Spec) complete() error {
 	if s.Deadlines.Raise == "" {
 		s.Deadlines.Raise = "give the plugin a longer deadline"
 	}
-	if s.Limits.Raise == "" {
-		s.Limits.Raise = "give the plugin a higher limit"
-	}
+	s.Limits.MemoryName = cmp.Or(s.Limits.MemoryName, "its limit on memory")
+	s.Limits.OpenFilesName = cmp.Or(s.Limits.OpenFilesName, "its limit on open files")
 	if s.Logger == nil {
 		s.Logger = hclog.NewNullLogger()
 	}
