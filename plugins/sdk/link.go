@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
@@ -35,13 +36,21 @@ func (l link) guard() grpc.UnaryServerInterceptor {
 		defer func() {
 			if cause := recover(); cause != nil {
 				l.log.Error("panic in "+info.FullMethod, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
-				err = wire.ToStatus(&sampling.Error{Code: sampling.Internal, Problem: fmt.Sprintf("panic in the plugin: %v", cause),
-					Hint: "the plugin's log has the stack; report it to the plugin's author"})
+				err = wire.ToStatus(&sampling.Error{Code: sampling.Internal, Problem: fmt.Sprintf("panic in the plugin: %v", cause), Hint: panicHint(cause)})
 			}
 		}()
 		reply, err = handler(ctx, req)
 		return reply, wire.ToStatus(err)
 	}
+}
+
+// panicHint says where to look. The commonest mistake of authors is to read what they have not asked for.
+func panicHint(cause any) string {
+	hint := "the plugin's log has the stack; report it to the plugin's author"
+	if strings.HasSuffix(fmt.Sprint(cause), "with length 0") {
+		return "a statistic that the plugin does not declare (sdk.Needs) is empty; " + hint
+	}
+	return hint
 }
 
 // inheritedMemory returns the host's shared memory, or nil where there is none.

@@ -44,12 +44,20 @@ func (r Row) At(positions ...int) Positions {
 	return Positions{at: at, mem: r.mem}
 }
 
-// LogitsAt returns the logits [V] of position i; the need is [Logits].
-func (r Row) LogitsAt(i int) []float32 { return r.Logits[i*r.V : (i+1)*r.V] }
+// LogitsAt returns the logits [V] of position i. It panics where they were not asked for, by the need [Logits].
+func (r Row) LogitsAt(i int) []float32 {
+	if r.V == 0 {
+		panic("LogitsAt: the row has no logits; declare sdk.Logits in sdk.Needs")
+	}
+	return r.Logits[i*r.V : (i+1)*r.V]
+}
 
-// TopAt returns the most probable tokens of position i with their log-probabilities, both [K], most probable first; the need is
-// [TopK]. K is at least what was asked for. Where fewer tokens can be, the last ids are -1.
+// TopAt returns the most probable tokens of position i with their log-probabilities, both [K], most probable first. K is at least what
+// was asked for. Where fewer tokens can be, the last ids are -1. It panics where they were not asked for, by the need [TopK].
 func (r Row) TopAt(i int) (ids []int32, logp []float32) {
+	if r.K == 0 {
+		panic("TopAt: the row has no most probable tokens; declare sdk.TopK(k) in sdk.Needs")
+	}
 	return r.TopIDs[i*r.K : (i+1)*r.K], r.TopLogp[i*r.K : (i+1)*r.K]
 }
 

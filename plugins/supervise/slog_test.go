@@ -11,11 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
 	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 func init() {
+	plugins["reads-entropy"] = misbehave(func(r sdk.Row) { _ = float64(r.LogpCurrent[0]) })
+	plugins["reads-logits"] = misbehave(func(r sdk.Row) { _ = r.LogitsAt(0) })
+	plugins["reads-top"] = misbehave(func(r sdk.Row) { _, _ = r.TopAt(0) })
 	plugins["logs"] = misbehave(func(r sdk.Row) {
 		slog.Debug("thinking", "row", r.Index)
 		slog.With("temperature", 0.5).Warn("no row is calm", slog.Group("cache", "hits", 3, "age", time.Minute))
@@ -56,5 +60,18 @@ func TestAuthorsLogs(t *testing.T) {
 		if diff := cmp.Diff(want, got[message]); diff != "" {
 			t.Errorf("%s:\n%s", message, diff)
 		}
+	}
+}
+
+// TestStatisticsThatNobodyAskedFor: the commonest mistake of authors is told as what it is.
+func TestStatisticsThatNobodyAskedFor(t *testing.T) {
+	for name, want := range map[string]string{
+		"reads-entropy": "planner reads-entropy: INTERNAL: panic in the plugin: runtime error: index out of range [0] with length 0; a statistic that the plugin does not declare (sdk.Needs) is empty; the plugin's log has the stack*",
+		"reads-logits":  "planner reads-logits: INTERNAL: panic in the plugin: LogitsAt: the row has no logits; declare sdk.Logits in sdk.Needs; *",
+		"reads-top":     "planner reads-top: INTERNAL: panic in the plugin: TopAt: the row has no most probable tokens; declare sdk.TopK(k) in sdk.Needs; *",
+	} {
+		_, planner := started(t, supervise.Spec{Name: name})
+		_, err := plan(planner, step())
+		check(t, err, sampling.Internal, want)
 	}
 }
