@@ -86,7 +86,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (_ *Host, err erro
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	h.noteAttached(o)
+	h.noteUnused(o)
 	if err := h.start(ctx); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -45,7 +46,8 @@ func openPart[P describer](ctx context.Context, o Options, kind sampling.Kind, n
 	first, known := values[name]
 	switch {
 	case launch.Reattach != nil:
-		p.attached = true
+		p.attached, p.notes = true, []string{fmt.Sprintf("%s %s is process %d, which runs already (plugins.reattach): no deadlines, limits, certificates or shared memory",
+			kind, name, launch.Reattach.Pid)}
 	case !known:
 		if p.found, err = o.Locate(kind, name); err != nil {
 			return p, err

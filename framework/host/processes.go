@@ -37,26 +37,16 @@ func Attached(cfg *config.Config, kind sampling.Kind, name string) (bool, error)
 	return running[name].Kind == string(kind), nil
 }
 
-// noteAttached notes which parts of the host run already, and which plugins that do are none of them.
-func (h *Host) noteAttached(o Options) {
+// noteUnused notes which planners and samplers run already, and are not those of the host.
+func (h *Host) noteUnused(o Options) {
 	running, err := supervise.ParseReattach(o.Plugins.Reattach)
 	if err != nil {
 		return // told when the parts were opened
 	}
 	for _, name := range slices.Sorted(maps.Keys(running)) {
-		r := running[name]
-		switch sampling.Kind(r.Kind) {
-		case sampling.KindPlanner:
-			h.notes = append(h.notes, attachedNote(name, r, name == h.planner.name))
-		case sampling.KindSampler:
-			h.notes = append(h.notes, attachedNote(name, r, name == h.sampler.name))
+		kind := sampling.Kind(running[name].Kind)
+		if used := map[sampling.Kind]string{sampling.KindPlanner: h.planner.name, sampling.KindSampler: h.sampler.name}[kind]; used != "" && used != name {
+			h.notes = append(h.notes, fmt.Sprintf("plugins.reattach has the %s %s, which this run does not use; name it with --%s %s", kind, name, kind, name))
 		}
 	}
-}
-
-func attachedNote(name string, r supervise.Reattach, used bool) string {
-	if !used {
-		return fmt.Sprintf("plugins.reattach has the %s %s, which this run does not use; name it with --%s %s", r.Kind, name, r.Kind, name)
-	}
-	return fmt.Sprintf("%s %s is process %d, which runs already (plugins.reattach): no deadlines, limits, certificates or shared memory", r.Kind, name, r.Pid)
 }
