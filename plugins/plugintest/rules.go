@@ -19,6 +19,7 @@ type Rule struct {
 type check struct {
 	Rule
 	process bool           // only for plugins in a process of their own
+	value   bool           // only for those in this process
 	after   []string       // rules that must hold for this one to be judged
 	run     func(*session) // nil: looked at in passing, whenever the plugin answers
 }

@@ -64,7 +64,7 @@ func Check(ctx context.Context, target Target, o Options) (*Report, error) {
 	defer func() { s.life.close() }()
 	began, all := time.Now(), table()
 	all = slices.DeleteFunc(all, func(c check) bool {
-		return !c.isFor(target.kind) || c.process && target.launch == nil || c.Theme == "replay" && o.Replay == nil
+		return !c.isFor(target.kind) || c.process && target.launch == nil || c.value && target.launch != nil || c.Theme == "replay" && o.Replay == nil
 	})
 	for i := range all {
 		if err := ctx.Err(); err != nil {
