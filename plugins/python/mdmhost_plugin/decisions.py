@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .rows import Row
 
 FILLS = {"none": 0, "argmax": 1, "draw": 2}
-_NONE: tuple[int, ...] = ()
+_NONE: Sequence[int] = ()
 
 
 class Decision:

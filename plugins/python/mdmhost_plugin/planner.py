@@ -88,7 +88,7 @@ def planner(
     options, within needs. See Plugin for the rest."""
 
     def make(function: Callable[..., Decision]) -> FunctionPlanner:
-        return FunctionPlanner(function, needs_for, name=name, needs=tuple(needs) if not isinstance(needs, str) else (needs,), options=options, version=version, summary=summary,
-                               can_remask=can_remask, can_insert=can_insert, adaptive=adaptive, pure=pure)
+        return FunctionPlanner(function, needs_for, name=name, needs=(needs,) if isinstance(needs, str) else tuple(needs), options=options, version=version,
+                               summary=summary, can_remask=can_remask, can_insert=can_insert, adaptive=adaptive, pure=pure)
 
     return make

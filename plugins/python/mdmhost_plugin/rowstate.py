@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, Sequence
 
 
-class RowState(NamedTuple):
+@dataclass(frozen=True)
+class RowState:
     """A row. Rows that are opened block by block look like the active block."""
 
     slot: int

@@ -56,14 +56,12 @@ class Step:
                     raise violation(f"step: column {name} has {len(raw)} bytes, expected {entries[per] * size} for {self.positions} positions")
                 values = np.frombuffer(raw, dtype)
                 self._columns[name] = values.reshape(self.positions, self.k) if per == "n,k" else values
-        self._logits = message.logits if message.HasField("logits") else None
-        self._memory = memory
-        self.v: int = self._logits.v if self._logits is not None else 0
-        self._rows_of_logits = self._read_logits(ns) if self._logits is not None else None
+        self.v: int = message.logits.v
+        self._logits = self._read_logits(message.logits, ns, memory) if message.HasField("logits") else None
 
-    def _read_logits(self, ns: list[int]) -> list[np.ndarray]:
+    def _read_logits(self, m: Any, ns: list[int], memory: SharedMemory | None) -> list[np.ndarray]:
         """Lays an array over each row's logits."""
-        m, v = self._logits, self.v
+        v = self.v
         if v <= 0:
             raise violation(f"logits: {v} tokens, expected at least 1")
         if m.shared_bytes == 0:
@@ -72,11 +70,11 @@ class Step:
             whole = np.frombuffer(m.bytes, "<f4").reshape(self.positions, v)
             starts = self._starts
             return [whole[starts[i] : starts[i + 1]] for i in range(len(ns))]
-        if self._memory is None:
+        if memory is None:
             raise violation("logits: they lie in shared memory, and this process has none; start it through mdmhost")
         if len(m.offset) != len(ns):
             raise violation(f"logits: {len(m.offset)} offsets, expected {len(ns)} rows")
-        return [self._memory.floats(m.shared_bytes, at, n * v).reshape(n, v) for at, n in zip(m.offset, ns)]
+        return [memory.floats(m.shared_bytes, at, n * v).reshape(n, v) for at, n in zip(m.offset, ns)]
 
     def __len__(self) -> int:
         return len(self.scalars["n"])
@@ -124,9 +122,9 @@ class Step:
 
     def logits_of(self, at: int) -> np.ndarray:
         """float32 [n, V] of row `at`."""
-        if self._rows_of_logits is None:
+        if self._logits is None:
             raise undeclared("logits", "logits")
-        return self._rows_of_logits[at]
+        return self._logits[at]
 
     @cached_property
     def start(self) -> np.ndarray:

@@ -25,7 +25,7 @@ from .run import Run
 from .step import LATER, LISTS, Step
 from .v1 import plugin_pb2 as pb
 
-_NEEDS = {"top_ids": {"topk": 1}, "top_logp": {"topk": 1}, "vocab_dot": {"vocab_dot": (b"",)}, "logp_proposal": {"logp_proposal": 1}, "entropy": {"entropy": 1},
+_NEEDS: dict[str, dict[str, Any]] = {"top_ids": {"topk": 1}, "top_logp": {"topk": 1}, "vocab_dot": {"vocab_dot": (b"",)}, "logp_proposal": {"logp_proposal": 1}, "entropy": {"entropy": 1},
           "gap_uniform": {"insertion_rate": True, "uniform": True}, "token": {}}
 
 
@@ -41,7 +41,7 @@ def row(*, n: int | None = None, written: Sequence[int] = (), fixed: Sequence[in
 def step(*rows: Mapping[str, Any] | Row) -> Step:
     """A step of rows, each given as the arguments of `row` or as a row. All have the same columns."""
     given = [r.__dict__["given"] if isinstance(r, Row) else dict(r) for r in rows]
-    m, needs = pb.Step(run="test"), {}
+    m, needs = pb.Step(run="test"), dict[str, Any]()
     for name in (name for name in COLUMNS if any(name in g for g in given) and name not in ("flags", "token")):
         needs.update(_NEEDS.get(name, {name: True}))
     logits: list[bytes] = []
