@@ -16,6 +16,7 @@ import (
 var (
 	names    = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 	versions = regexp.MustCompile(`^v[0-9]+$`)
+	devices  = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
 )
 
 // pythonNames are the words of Python and the modules of its library: a file of such a name could not be imported, or would be
@@ -38,6 +39,8 @@ func (p Project) checkName() error {
 		return refuse("the project has a file of this name")
 	case versions.MatchString(p.Name):
 		return refuse("Go takes it for a version")
+	case devices.MatchString(p.Name):
+		return refuse("Windows has a device of this name, and Go takes no module that is called so")
 	}
 	if kind := firstParty(p.Name); kind != "" {
 		return refuse("mdmhost has a %s of this name, which --%s %s would go on to mean", kind, kind, p.Name)

@@ -22,6 +22,7 @@ func TestNames(t *testing.T) {
 		{Go, "x\n", "expected lower-case letters"},
 		{Go, strings.Repeat("x", 65), "expected at most 64 characters, found 65"},
 		{Go, "v2", "Go takes it for a version"},
+		{Go, "aux", "Windows has a device of this name"},
 		{Go, "kit", "the project has a file of this name"},
 		{Python, "setup", "the project has a file of this name"},
 		{Go, "eb", "mdmhost has a planner of this name, which --planner eb would go on to mean"},

@@ -7,6 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 import keyword, pathlib, re, sys
 file = pathlib.Path("python-names.txt")
 names = set(file.read_text().split()) if file.exists() else set()
+names |= {"annotationlib", "compression"}  # of Python 3.14
 names |= {"google", "grpc", "ml_dtypes", "mdmhost_plugin", "numpy", "onnx", "typing_extensions"}
 names |= {n for n in [*sys.stdlib_module_names, *keyword.kwlist, *keyword.softkwlist] if re.fullmatch("[a-z][a-z0-9_]*", n)}
 file.write_text("\n".join(sorted(names)) + "\n")
