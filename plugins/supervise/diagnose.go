@@ -75,7 +75,7 @@ func diagnose(spec *Spec, in *instance, err error) error {
 		return limit
 	}
 	hint := "is it a plugin of mdmhost? Run it by hand to see what it says"
-	if spec.Limits.Memory > 0 {
+	if spec.Limits.Memory > 0 && in.said() == "" { // no memory for a last word
 		hint = fmt.Sprintf("is %d MiB of memory enough for it to start? raise %s", spec.Limits.Memory>>20, spec.Limits.MemoryName)
 	}
 	return spec.fail(sampling.Crashed, "it "+ended(in.process.state)+" before the handshake"+in.said(), hint)

@@ -97,5 +97,9 @@ func readable(line []byte) string {
 		}
 		return entry.Message
 	}
-	return strings.TrimSpace(string(line))
+	text := strings.TrimSpace(string(line))
+	if strings.Trim(text, "^~ ") == "" { // the underlines of Python's tracebacks
+		return ""
+	}
+	return text
 }
