@@ -30,6 +30,11 @@ func newPluginNew() *cobra.Command {
 	f := c.Flags()
 	kind := f.String("kind", "planner", "`KIND`: planner, sampler or trainer")
 	language := f.String("lang", scaffold.Go, "`LANGUAGE`: go or python")
+	for flag, words := range map[string][]string{"kind": {"planner", "sampler", "trainer"}, "lang": scaffold.Languages} {
+		if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(err) // the flag was just made
+		}
+	}
 	dir := f.String("dir", "", "new `FOLDER` of the project; the plugin's name if empty")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		p := scaffold.Project{Name: args[0], Kind: sampling.Kind(*kind), Language: *language, Dir: *dir}
