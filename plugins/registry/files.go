@@ -18,25 +18,36 @@ import (
 type folder struct {
 	root *os.Root
 	m    *Manifest
-	sums Sums // as its SHA256SUMS says; nil: it has none
+	sums Sums // as its SHA256SUMS says; nil: it has none, or it does not count
 }
 
-func openFolder(dir string, m *Manifest) (_ *folder, err error) {
-	f := &folder{m: m}
-	if f.root, err = os.OpenRoot(dir); err != nil {
+func openFolder(dir string, m *Manifest) (*folder, error) {
+	root, err := os.OpenRoot(dir)
+	return &folder{root: root, m: m}, err
+}
+
+// openListed opens a folder and reads its SHA256SUMS, where it has one.
+func openListed(dir string, m *Manifest) (*folder, error) {
+	f, err := openFolder(dir, m)
+	if err != nil {
 		return nil, err
 	}
-	text, err := f.root.ReadFile(SumsFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, nil
-	}
-	if err == nil {
-		f.sums, err = ParseSums(path.Join(dir, SumsFile), text)
-	}
-	if err != nil {
+	if f.sums, err = f.list(); err != nil {
 		return nil, errors.Join(err, f.root.Close())
 	}
 	return f, nil
+}
+
+// list reads the folder's SHA256SUMS; nil where it has none.
+func (f *folder) list() (Sums, error) {
+	text, err := f.root.ReadFile(SumsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ParseSums(path.Join(f.root.Name(), SumsFile), text)
 }
 
 // belonging names the files of the plugin, sorted: plugin.yaml, its programs, what its patterns match and what SHA256SUMS
@@ -62,6 +73,7 @@ func (f *folder) belonging() (names, missing []string, err error) {
 			if matches, err = fs.Glob(f.root.FS(), matches[0]); err != nil {
 				return nil, nil, err
 			}
+			matches = slices.DeleteFunc(matches, func(name string) bool { return hidden(path.Base(name)) && !hidden(path.Base(pattern)) })
 		}
 		for _, match := range matches {
 			if err := f.within(match, add); err != nil {
@@ -86,6 +98,9 @@ func (f *folder) belonging() (names, missing []string, err error) {
 	slices.Sort(missing)
 	return slices.Sorted(maps.Keys(found)), slices.Compact(missing), nil
 }
+
+// hidden names are matched by patterns that begin with a dot, too, as in a shell: what a setup makes (.venv) belongs to no list.
+func hidden(name string) bool { return strings.HasPrefix(name, ".") }
 
 // within calls add for a file, or for all files of a folder. What Python compiles beside its sources is left out: it is
 // made anew on every machine.

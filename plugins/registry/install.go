@@ -142,7 +142,7 @@ func (h Home) before(lock *Lock, now *Installed, force bool) (*Pin, error) {
 // copyPlugin copies what belongs to a plugin into an empty folder and writes the SHA256SUMS of the copy, which must fit that of
 // the source, if there is one.
 func copyPlugin(from, to *Plugin) (_ Sums, listed bool, err error) {
-	f, err := openFolder(from.Path, from.Manifest)
+	f, err := openListed(from.Path, from.Manifest)
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,8 +1,10 @@
 package registry_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +66,19 @@ func below(files map[string]string, folder string) map[string]string {
 		out[strings.TrimPrefix(name, folder)] = text
 	}
 	return out
+}
+
+// A pattern takes what a shell's would; what is hidden is named.
+func TestPatterns(t *testing.T) {
+	here(t)
+	dir := plugin(t, "../calm", map[string]string{
+		"plugin.yaml": strings.Replace(manifest, "[README.md, lib]", "['*', '.[a-c]*', 'l?b/*.py']", 1),
+		".venv/x":     "made here", ".conf": "c", "lib/b.txt": "b", "SHA256SUMS": "not read when it is packed"})
+	packed, err := registry.Pack(t.Context(), dir, "../x.tar.gz")
+	must(t, err)
+	if diff := cmp.Diff([]string{".conf", "README.md", "lib/a.py", "lib/b.txt", "plugin.yaml", "run"}, slices.Sorted(maps.Keys(packed.Sums))); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // A source that is not as it should be changes nothing.

@@ -25,12 +25,11 @@ func Pack(ctx context.Context, dir, out string) (*Packed, error) {
 		return nil, err
 	}
 	p := &Plugin{Name: m.Name, Path: dir, Place: Given, Manifest: m}
-	f, err := openFolder(dir, m)
+	f, err := openFolder(dir, m) // what is packed is what is there: an old SHA256SUMS does not count
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
 	defer f.root.Close() //nolint:errcheck // only read
-	f.sums = nil         // what is packed is what is there
 	packed := &Packed{Plugin: p}
 	if packed.Sums, err = f.declared(); err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)

@@ -86,7 +86,7 @@ func (p *Plugin) Hash() (Sums, error) {
 		sum, err := sumOf(f)
 		return Sums{filepath.Base(p.Path): sum}, err
 	}
-	f, err := openFolder(p.Path, p.Manifest)
+	f, err := openListed(p.Path, p.Manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (p *Plugin) Sums() (Sums, error) {
 	if p.Manifest == nil {
 		return nil, nil
 	}
-	f, err := openFolder(p.Path, p.Manifest)
+	f, err := openListed(p.Path, p.Manifest)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,9 @@ func (p *Plugin) accept() (Sums, error) {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
 	defer f.root.Close() //nolint:errcheck // only read
-	listed := f.sums != nil
+	_, err = f.root.Stat(SumsFile)
+	listed := err == nil
+	f.sums, _ = f.list() // one that cannot be read is written anew, too
 	for name := range f.sums {
 		if _, err := f.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
 			delete(f.sums, name)

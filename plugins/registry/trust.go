@@ -104,6 +104,7 @@ func (p Places) locksOf(plugin *Plugin) ([]pinned, error) {
 type Status struct {
 	Plugin *Plugin
 	Digest string // as found; "" where a file cannot be read
+	Listed bool   // it has a SHA256SUMS
 	Locked bool   // a lock pins it
 	Err    error  // why it would not be started; nil: it would
 }
@@ -116,6 +117,9 @@ func (p Places) Status(plugin *Plugin) Status {
 	}
 	if sums, err := plugin.Hash(); err == nil {
 		s.Digest = sums.Digest()
+	}
+	if sums, err := plugin.Sums(); err == nil {
+		s.Listed = sums != nil
 	}
 	if locks, err := p.locksOf(plugin); err == nil {
 		s.Locked = len(locks) > 0

@@ -89,6 +89,28 @@ func TestLockDecides(t *testing.T) {
 	}
 }
 
+// A SHA256SUMS that cannot be read is an error until it is accepted, which writes it anew.
+func TestDamagedSums(t *testing.T) {
+	p := here(t)
+	_, _, err := install(t, p.Project, plugin(t, "../calm", nil), false)
+	must(t, err)
+	sums := read(t, ".mdmhost/plugins/calm/SHA256SUMS")
+	write(t, ".mdmhost/plugins/calm/SHA256SUMS", "what?\n")
+	if _, err := check(t, "calm", ""); err == nil || !strings.Contains(err.Error(), ".mdmhost/plugins/calm/SHA256SUMS:1: expected a line of sha256sum") {
+		t.Errorf("error %v", err)
+	}
+	_, err = p.Relock(nil)
+	must(t, err)
+	if _, err := check(t, "calm", ""); err != nil || read(t, ".mdmhost/plugins/calm/SHA256SUMS") != sums {
+		t.Errorf("error %v", err)
+	}
+	must(t, os.Remove(".mdmhost/plugins/calm/SHA256SUMS")) // the lock still has the digest
+	write(t, ".mdmhost/plugins/calm/run", "#!/bin/sh\nevil\n")
+	if _, err := check(t, "calm", ""); err == nil || !strings.Contains(err.Error(), "differs from mdmhost.lock") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // A plugin by its path is its author's: it is checked where the lock has it, and against its own SHA256SUMS.
 func TestGivenPaths(t *testing.T) {
 	p := here(t)

@@ -59,7 +59,7 @@ func (p *Plugin) Verify() (Sums, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
-	f, err := openFolder(p.Path, p.Manifest)
+	f, err := openListed(p.Path, p.Manifest)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}

@@ -116,6 +116,8 @@ func (i *installed) verdict() string {
 		return "verified, locked"
 	case i.status.Plugin.Manifest == nil:
 		return "not verified: no " + registry.ManifestFile
+	case !i.status.Listed:
+		return "not verified: no " + registry.SumsFile
 	}
 	return "verified, not locked"
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 )
@@ -25,6 +27,9 @@ func newPluginVerify() *cobra.Command {
 		}
 		if err := printVerified(c, *asJSON, all); err != nil {
 			return err
+		}
+		if len(all) == 0 {
+			fmt.Fprintln(os.Stderr, "no plugin is installed or locked here")
 		}
 		for _, i := range all {
 			if i.Problem != "" {
