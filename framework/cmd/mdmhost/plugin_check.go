@@ -79,9 +79,13 @@ func newPluginCheck() *cobra.Command {
 	return c
 }
 
-// underCheck says how the plugin that a name or path stands for is started. Its log is left out: the report tells what matters.
+// underCheck says how the plugin that a name or path stands for is started. Its log is left out unless somebody debugs it: the report
+// tells what matters.
 func underCheck(ctx context.Context, kind sampling.Kind, name string, o host.Options) (supervise.Spec, error) {
-	o.Logger = nil
+	if level := o.Plugins.Log; level != "debug" && level != "trace" {
+		o.Logger = nil
+	}
+	o.Plugins.Reattach = "" // processes in a debugger are not to be killed
 	o.Deadlines.Call = min(o.Deadlines.Call, longestCheck)
 	all, err := firstParty(ctx)
 	if err != nil {
