@@ -89,6 +89,7 @@ lint: setup
 # Write the generated code and the reference of plugins anew
 generate:
     plugins/proto/generate.sh
+    python=$(scripts/setup-python-kit.sh) && PYTHON_KIT=$python plugins/python/generate.sh
     go run ./framework/cmd/mdmhost plugin docs >docs/plugins/reference.md.new && mv docs/plugins/reference.md.new docs/plugins/reference.md
 
 # Make .peers, a Python environment with PyTorch, for complete benchmarks and golden files (6 GB)

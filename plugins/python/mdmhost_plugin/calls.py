@@ -65,7 +65,10 @@ class PlannerCalls(RunCalls):
         with self._lock:
             planner: Planner = self._running("Plan")
             step = Step(request.step, self._needs, self._memory)
-            return encode(planner.plan(step), step, pb.PlanReply()) if len(step) else pb.PlanReply()
+            try:
+                return encode(planner.plan(step), step, pb.PlanReply()) if len(step) else pb.PlanReply()
+            finally:
+                step.release()
 
     def methods(self) -> dict[str, tuple[Any, Any]]:
         """The calls by name, and the types of their messages."""

@@ -28,6 +28,7 @@ class Session:
 
     def __init__(self, stub: Any, needs: Needs, memory: SharedMemory | None) -> None:
         self._stub, self._needs, self._memory = stub, needs, memory
+        self._last: Step | None = None  # of the last denoise
         self._step: Step | None = None  # of the last denoise without trials, to which decisions belong
 
     def admit(self) -> list[RowState]:
@@ -42,7 +43,12 @@ class Session:
         """Runs one forward pass and returns the statistics that the sampler declared. They are valid until the next call."""
         asked = list(rows)
         step = Step(self._call(self._stub.Denoise, _advances(asked)), self._needs, self._memory)
-        if not any(a.trial for a in asked):
+        trial = any(a.trial for a in asked)
+        for old in {self._last} if trial else {self._last, self._step}:
+            if old is not None and not (trial and old is self._step):
+                old.release()
+        self._last = step
+        if not trial:
             self._step = step
         return step
 

@@ -126,6 +126,10 @@ class Step:
             raise undeclared("logits", "logits")
         return self._logits[at]
 
+    def release(self) -> None:
+        """Lets go of the rows, which hold the step as it holds them, so that the message's memory is free as soon as nobody reads it."""
+        self.__dict__.pop("rows", None)
+
     @cached_property
     def start(self) -> np.ndarray:
         """Where each row begins, and where the last ends: int64 [rows+1]."""

@@ -1,4 +1,6 @@
+import gc
 import unittest
+import weakref
 
 import numpy as np
 
@@ -69,6 +71,25 @@ class TestPlanner(unittest.TestCase):
             calls.end(pb.EndRequest(), None)
         with self.assertRaisesRegex(PluginError, "Plan came before Start"):
             calls.plan(request, None)
+
+    def test_a_message_is_free_after_the_call(self):
+        steps = []
+
+        class Holds(Planner):
+            name = "holds"
+
+            def plan(self, step):
+                steps.append(weakref.ref(step))
+                return [row.nothing() for row in step]
+
+        calls = PlannerCalls(Holds, None)
+        calls.start(pb.StartRequest(), None)
+        gc.disable()  # only the count of references frees
+        try:
+            calls.plan(pb.PlanRequest(step=pb.Step(index=[0], slot=[0], offset=[0], n=[0], blanks=[0], step=[0], steps=[1], t=[1], s=[0], alpha_t=[0], alpha_s=[1])), None)
+            self.assertIsNone(steps[0]())
+        finally:
+            gc.enable()
 
     def test_needs_of_the_options(self):
         @planner("x", needs=["entropy", "p1"], needs_for=lambda o: ["p1"])
