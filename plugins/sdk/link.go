@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,7 +34,7 @@ func (l link) guard() grpc.UnaryServerInterceptor {
 		once.Do(func() { os.Stdout, os.Stderr = l.stderr, l.stderr })
 		defer func() {
 			if cause := recover(); cause != nil {
-				l.log.Error("panic in "+info.FullMethod, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+				l.log.Error("panic in "+info.FullMethod, "panic", fmt.Sprint(cause), "stack", stackOfPanic())
 				err = wire.ToStatus(&sampling.Error{Code: sampling.Internal, Problem: fmt.Sprintf("panic in the plugin: %v", cause), Hint: panicHint(cause)})
 			}
 		}()
