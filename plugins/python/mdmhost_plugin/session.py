@@ -44,12 +44,10 @@ class Session:
         asked = list(rows)
         step = Step(self._call(self._stub.Denoise, _advances(asked)), self._needs, self._memory)
         trial = any(a.trial for a in asked)
-        for old in {self._last} if trial else {self._last, self._step}:
+        for old in (self._last, None if trial else self._step):
             if old is not None and not (trial and old is self._step):
                 old.release()
-        self._last = step
-        if not trial:
-            self._step = step
+        self._last, self._step = step, self._step if trial else step
         return step
 
     def plan(self) -> list[Decision]:
