@@ -79,27 +79,67 @@ func said(err error) string {
 	return text
 }
 
+// fixes are what to do about a check whose situation goes wrong, whether by a crash, a hang or an error.
+var fixes = map[string]string{
+	"kill":            "look whether the process that has left a lock or a socket behind still lives, and take over from one that does not",
+	"start":           "let the defaults make a run that works: it is what everybody tries first",
+	"option-defaults": "accept the default that the schema states, or state another",
+	"cancellation":    "release locks, and undo what was begun, when a call's context ends",
+	"order-of-calls":  "let Start begin anew, whatever came before it",
+	"empty-batch":     "answer a step without rows with no decisions, before waiting for a row or indexing the first",
+	"empty-row":       "look whether anything is eligible before dividing by a count or indexing a list",
+	"fixed-rows":      "look whether anything is eligible before dividing by a count or indexing a list; a decision that does nothing is an answer",
+	"batch-sizes":     "make room for the rows that a step has, or for max_rows of the run's capabilities",
+	"long-row":        "mind work that grows with the square of the length",
+	"not-a-number":    "look for NaN before comparing, sorting or indexing with a statistic, and refuse the row with an error; the kits' row helpers do",
+}
+
+// fix says what to do about an error in the situation of a check.
+func fix(check string, err error) string {
+	if text := fixes[check]; text != "" {
+		return text
+	}
+	switch troubleOf(err) {
+	case crashed:
+		return "let what cannot be answered be an error in reply, never the end of the process; the plugin's log has the stack (plugins.log=debug)"
+	case hung:
+		return "answer, or return an error; the host ends a process that does not"
+	}
+	var e *sampling.Error
+	if errors.As(err, &e) && e.Code == sampling.ContractViolation && e.Hint != "" && !strings.Contains(e.Hint, "report it") {
+		return e.Hint
+	}
+	return "answer what the contract allows the host to ask"
+}
+
 // blame records an error under the check whose situation brought it about, or under the rule of answers that it breaks. while says
 // what was asked, such as "an empty batch". After a crash or a hang the shared life is given up.
 func (s *session) blame(check, while string, err error) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	switch troubleOf(err) {
-	case crashed:
-		s.drop()
-		s.find(Error, check, "a row that cannot be answered is an error in reply, never the end of the process; the plugin's log has the stack", "%s: expected an answer, found %s %s", while, said(err), s.seeded())
-	case hung:
-		s.drop()
-		s.find(Error, check, "answer, or return an error; the host ends a process that does not", "%s: expected an answer, found %s %s", while, said(err), s.seeded())
-	default:
-		if f := answerFault(err); f != nil {
-			s.find(Error, f.check, f.fix, "%s: the answer is none: %s %s", while, said(err), s.seeded())
-			if f.check != check {
-				s.skip(check, "the answer cannot be read: see "+f.check)
-			}
-			return
+	if f := answerFault(err); f != nil {
+		s.find(Error, f.check, f.fix, "%s: %s: the answer is none: %s %s", while, where(err), said(err), s.seeded())
+		if f.check != check {
+			s.skip(check, "the answer cannot be read: see "+f.check)
 		}
-		s.find(Error, check, "answer what the contract allows the host to ask", "%s: expected an answer, found the error %s %s", while, said(err), s.seeded())
+		return
 	}
+	found := "the error " + said(err)
+	if troubleOf(err) != refused {
+		s.drop()
+		found = said(err)
+	}
+	s.find(Error, check, fix(check, err), "%s: expected an answer, found %s %s", while, found, s.seeded())
+}
+
+// where is the row that an error names, or the whole answer.
+func where(err error) string {
+	var e *sampling.Error
+	if errors.As(err, &e) {
+		if at := strings.LastIndex(e.Object, "row "); at >= 0 {
+			return e.Object[at:]
+		}
+	}
+	return "all rows"
 }

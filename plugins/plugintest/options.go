@@ -47,7 +47,7 @@ func readSchema(text string) (*schema, []string) {
 		return s, nil
 	}
 	if err := json.Unmarshal([]byte(text), s); err != nil {
-		return s, []string{"expected a JSON object, found " + err.Error()}
+		return s, []string{"expected a JSON object, found one that cannot be read: " + err.Error()}
 	}
 	var problems []string
 	if s.Type != "object" {

@@ -5,6 +5,6 @@ import "github.com/mdmhost/mdmhost/plugins/sdk"
 // leavesBlanks rounds down what a step opens, so that some are left after the last.
 func leavesBlanks() {
 	planner(func(r sdk.Row) sdk.Decision {
-		return r.Open(r.Eligible().LargestBy(r.P1, r.Blanks/r.Steps*2/3))
+		return r.Open(r.Eligible().LargestBy(r.P1, max(1, (r.Blanks-1)/r.Steps)))
 	})
 }
