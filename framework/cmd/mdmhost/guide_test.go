@@ -93,17 +93,18 @@ func follow(t *testing.T, blocks []block) {
 	}
 }
 
-// loosely matches text in which ... stands for anything, and space at the ends of lines for nothing.
+// loosely matches text in which ... stands for anything, alone on a line for any number of lines, and space at the ends of lines
+// for nothing.
 func loosely(text string) *regexp.Regexp {
-	var parts []string
-	for part := range strings.SplitSeq(strings.TrimSpace(text), "...") {
-		var lines []string
-		for l := range strings.SplitSeq(part, "\n") {
-			lines = append(lines, regexp.QuoteMeta(l))
+	var b strings.Builder
+	for l := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		if strings.TrimSpace(l) == "..." {
+			b.WriteString(`(?:[^\n]*(?:\n|$))*?`)
+			continue
 		}
-		parts = append(parts, strings.Join(lines, `[ \t]*\n`))
+		b.WriteString(strings.ReplaceAll(regexp.QuoteMeta(strings.TrimRight(l, " ")), `\.\.\.`, "(?s:.*?)") + `[ \t]*(?:\n|$)`)
 	}
-	return regexp.MustCompile(`(?s)^\s*` + strings.Join(parts, ".*?") + `\s*$`)
+	return regexp.MustCompile(`^\s*` + b.String() + `\s*$`)
 }
 
 // reader is the environment of somebody new: without settings and installed plugins, but with this machine's Go and pip.
@@ -124,6 +125,9 @@ func TestLoosely(t *testing.T) {
 		{"a ... c\n", "a b c\n", true},
 		{"a\n...\nc", "a  \nb\nb\nc", true},
 		{"a\n...", "a\nb\n\n", true},
+		{"a\n...\nc", "a\nc", true},
+		{"...\na ...\n\n...\nb\n...", "x\na 1\n\nb", true},
+		{"a\n...\nc", "a\nd", false},
 		{"a", "a\nb", false},
 		{"a (b)", "a (b)", true},
 		{"a.b", "axb", false},
