@@ -102,7 +102,11 @@ func TestSoakCalls(t *testing.T) {
 	for i := range logits {
 		logits[i] = float32(i % 1009)
 	}
-	for name, n := range map[string]int{"soak": calls * 3 / 4, "soak-logits": calls / 4} {
+	for _, c := range []struct {
+		name string
+		n    int
+	}{{"soak", calls * 3 / 4}, {"soak-logits", calls / 4}} {
+		name, n := c.name, c.n
 		p, planner := started(t, supervise.Spec{Name: name, Memory: memory})
 		s := soakStep(logits, 0)
 		out := make([]sampling.Decision, len(s.Rows))
