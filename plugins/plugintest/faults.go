@@ -134,7 +134,7 @@ func (s *session) cancellation() {
 }
 
 // works tells whether the plugin serves.
-func (s *session) works() error { return s.begins("{}") }
+func (s *session) works() error { return s.begins(string(s.o.Settings)) }
 
 func (s *session) kill() {
 	l, err := s.shared()

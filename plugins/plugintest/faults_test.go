@@ -88,6 +88,19 @@ func TestHangs(t *testing.T) {
 	}
 }
 
+// Runs have the options that are asked for, and those that the plugin refuses are told.
+func TestSettings(t *testing.T) {
+	for settings, want := range map[string]string{`{"k":5}`: "", `{"k":0}`: `Start with the options {"k":0}: expected an answer, found the error INVALID_CONFIG: option k: `} {
+		report, err := Check(t.Context(), Planner(byP1), Options{Seed: 3, Quick: true, Call: longest, Settings: []byte(settings)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == "" != report.OK() || want != "" && !strings.HasPrefix(report.Findings[0].Problem, want) {
+			t.Errorf("%s: found %+v", settings, report.Findings)
+		}
+	}
+}
+
 // A seed brings a report back, and another one other rows.
 func TestSeed(t *testing.T) {
 	problem := func(seed uint64) string {

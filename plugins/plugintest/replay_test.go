@@ -38,7 +38,7 @@ var (
 // recorded is the trace of a run of a planner, with lines that are none of the recording between them.
 func recorded(t testing.TB, planner func() sampling.Planner) []byte {
 	t.Helper()
-	s := &session{ctx: t.Context(), target: Planner(planner), o: Options{Seed: 4, Call: longest}, skipped: map[string]string{}}
+	s := &session{ctx: t.Context(), target: Planner(planner), o: Options{Seed: 4, Call: longest, Settings: []byte("{}")}, skipped: map[string]string{}}
 	defer s.drop()
 	s.launch()
 	s.start()

@@ -15,6 +15,8 @@ import (
 type Options struct {
 	Seed  uint64 // of the rows, logits and noise
 	Quick bool   // fewer rows, calls and trials
+	// Settings are the options of the plugin's runs, a JSON object; nil: its defaults.
+	Settings []byte
 	// Call is the longest that an answer may take; 0 is 10 s, or the deadline of the program.
 	Call time.Duration
 	// Progress is told of each check before it runs, with its number and theirs; nil tells nobody.
@@ -49,6 +51,9 @@ type session struct {
 func Check(ctx context.Context, target Target, o Options) (*Report, error) {
 	if o.Call == 0 {
 		o.Call = 10 * time.Second
+	}
+	if o.Settings == nil {
+		o.Settings = []byte("{}")
 	}
 	s := &session{ctx: ctx, target: target, o: o, skipped: map[string]string{}}
 	s.report = Report{Kind: target.kind, Plugin: "in process", Seed: o.Seed, Quick: o.Quick, Findings: []Finding{}}

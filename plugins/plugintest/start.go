@@ -90,9 +90,9 @@ func (s *session) describe() {
 	}
 }
 
-// settings are runs that plugins may be made for, the usual one first. Options are left out, which means the defaults.
-func settings() []sampling.Run {
-	plain := sampling.Run{ID: "check", Options: []byte("{}"), MaskID: maskID, V: vocabulary, Temperature: 1, Capabilities: (&model{}).Capabilities()}
+// runs are those that plugins may be made for, the usual one first.
+func (s *session) runs() []sampling.Run {
+	plain := sampling.Run{ID: "check", Options: s.o.Settings, MaskID: maskID, V: vocabulary, Temperature: 1, Capabilities: (&model{}).Capabilities()}
 	speeds, grows := plain, plain
 	for v := range vocabulary {
 		speeds.Exponents = append(speeds.Exponents, 0.5+float32(v)/vocabulary)
@@ -107,7 +107,7 @@ func (s *session) start() {
 		s.startTrainer()
 		return
 	}
-	all := settings()
+	all := s.runs()
 	if s.about.CanInsert && s.target.kind == sampling.KindSampler {
 		all[0], all[2] = all[2], all[0]
 	}
@@ -126,8 +126,16 @@ func (s *session) start() {
 			break
 		}
 	}
-	s.blame("start", "Start with default options", first)
-	s.halt("a run with default options does not start")
+	s.blame("start", "Start with "+s.told(), first)
+	s.halt("a run with " + s.told() + " does not start")
+}
+
+// told says which options runs have.
+func (s *session) told() string {
+	if string(s.o.Settings) == "{}" {
+		return "default options"
+	}
+	return "the options " + string(s.o.Settings)
 }
 
 // begin starts a run in the shared life and ends it.

@@ -49,6 +49,7 @@ func taskOf(takesTime, inserts bool) spec.Task {
 func (s *session) startTrainer() {
 	var first error
 	for _, t := range []spec.Task{taskOf(true, false), taskOf(true, true), taskOf(false, false)} {
+		t.Options = s.o.Settings
 		s.task = t
 		if _, err := s.buildTask(t); err == nil {
 			return
@@ -60,7 +61,7 @@ func (s *session) startTrainer() {
 	if codeOf(first) == sampling.ContractViolation {
 		check = "spec"
 	}
-	s.blame(check, "Build of an ordinary task with default options", first)
+	s.blame(check, "Build of an ordinary task with "+s.told(), first)
 	s.halt("no task is built")
 }
 
@@ -90,11 +91,11 @@ func (s *session) buildTask(t spec.Task) (reply *spec.Reply, err error) {
 }
 
 func (s *session) sameGraphs() {
-	first, err := s.build([]byte("{}"))
+	first, err := s.build(s.o.Settings)
 	for _, how := range []string{"built again in the same process", "built in a fresh process"} {
 		var again *spec.Reply
 		if err == nil {
-			again, err = s.build([]byte("{}"))
+			again, err = s.build(s.o.Settings)
 		}
 		if err != nil {
 			s.blame("graph-determinism", "Build again", err)
@@ -110,7 +111,7 @@ func (s *session) sameGraphs() {
 
 // differentiable takes the gradient of the loss by what the networks that are trained give.
 func (s *session) differentiable() {
-	reply, err := s.build([]byte("{}"))
+	reply, err := s.build(s.o.Settings)
 	if err != nil {
 		s.blame("differentiable", "Build", err)
 		return
@@ -177,6 +178,7 @@ func (s *session) shapes() {
 	}
 	if s.task.Denoiser.Takes("timesteps") {
 		timeless := taskOf(false, len(s.task.Denoiser.Outputs) > 1)
+		timeless.Options = s.o.Settings
 		if _, err := s.buildTask(timeless); err != nil {
 			s.find(Note, "shapes", "say so in the description, or leave the input out where the network does not take it", "a network without a time is refused: %s", said(err))
 			if troubleOf(err) != refused {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -31,6 +32,7 @@ func newPluginCheck() *cobra.Command {
 	}
 	s, asJSON := newSettings(c), asJSON(c)
 	kind := c.Flags().String("kind", "", "planner, sampler or trainer, where several have a plugin of the name")
+	settings := c.Flags().String("options", "", "options of the plugin's runs, a `JSON` object such as '{\"k\": 3}'; its defaults where they are not given")
 	replay := c.Flags().String("replay", "", "ask the steps of a recorded run again (`TRACE` of mdmhost sample --trace TRACE --record), and compare the answers")
 	same := c.Flags().Bool("same", false, "with --replay: answers that differ from the recorded ones are errors, not warnings")
 	seed := c.Flags().Uint64("seed", 0, "of the rows and the noise; drawn where it is not given, and in the report")
@@ -49,6 +51,11 @@ func newPluginCheck() *cobra.Command {
 		o := plugintest.Options{Seed: *seed, Quick: *quick, Same: *same}
 		if !c.Flags().Changed("seed") {
 			o.Seed = rand.Uint64() >> 11 // short enough for JSON's numbers
+		}
+		if *settings != "" {
+			if o.Settings = []byte(*settings); !json.Valid(o.Settings) {
+				return usagef("--options: expected a JSON object, found %s", *settings)
+			}
 		}
 		if *replay != "" {
 			if o.Replay, err = recording(*replay); err != nil {
