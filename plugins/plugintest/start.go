@@ -113,7 +113,7 @@ func (s *session) start() {
 	}
 	var first error
 	for _, run := range all {
-		run.KeepsWritten = s.target.kind == sampling.KindPlanner && !s.about.CanRemask
+		run.KeepsWritten = s.target.kind == sampling.KindSampler || !s.about.CanRemask // the planner that samplers ask keeps them, too
 		needs, err := s.begin(run)
 		if err == nil {
 			s.run, s.needs = run, needs
