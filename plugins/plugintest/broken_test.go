@@ -136,6 +136,7 @@ func TestFixtures(t *testing.T) {
 			}
 		})
 	}
+	t.Run("RunBinary", func(t *testing.T) { plugintest.RunBinary(t, link(t, program, "sound-sampler")) }) // finds its kind
 	for _, c := range faults {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()

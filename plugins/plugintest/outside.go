@@ -94,20 +94,31 @@ func (s *session) stdout() {
 }
 
 func (s *session) sigterm() {
-	s.rawly("sigterm", func(r *raw) {
-		if err := terminate(r.cmd.Process.Pid); err != nil {
-			s.skip("sigterm", err.Error())
-		} else if !r.gone(grace) {
-			s.find(Warning, "sigterm", "leave SIGTERM to the system, or exit where it is caught", "after SIGTERM the process was still there for %v", grace)
-		}
+	s.ends("sigterm", func(r *raw) error { return terminate(r.cmd.Process.Pid) }, func() {
+		s.find(Warning, "sigterm", "leave SIGTERM to the system, or exit where it is caught", "after SIGTERM the process was still there for %v", grace)
 	})
 }
 
 func (s *session) lifeline() {
-	s.rawly("lifeline", func(r *raw) {
-		_ = r.hold.Close()
-		if !r.gone(grace) {
-			s.find(Error, "lifeline", "read the file descriptor that "+wire.LifelineVar+" names, and exit when the read ends; the kits do", "when the host had gone, the process was still there after %v", grace)
-		}
+	s.ends("lifeline", func(r *raw) error { return r.hold.Close() }, func() {
+		s.find(Error, "lifeline", "read the file descriptor that "+wire.LifelineVar+" names, and exit when the read ends; the kits do", "when the host had gone, the process was still there after %v", grace)
 	})
+}
+
+// ends does to a process what should end it, and tells when it did not; twice before it blames anybody, as machines are busy.
+func (s *session) ends(check string, by func(*raw) error, told func()) {
+	for range 2 {
+		gone := true
+		s.rawly(check, func(r *raw) {
+			if err := by(r); err != nil {
+				s.skip(check, err.Error())
+			} else {
+				gone = r.gone(grace)
+			}
+		})
+		if gone {
+			return
+		}
+	}
+	told()
 }
