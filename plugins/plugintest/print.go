@@ -14,6 +14,9 @@ import (
 func (r *Report) Print(w io.Writer) error {
 	p := &printer{w: w}
 	name := strings.TrimSpace(string(r.Kind) + " " + readable(r.Name) + " " + readable(r.Version))
+	if r.Name == "" { // it never said what it is
+		name = "plugin " + readable(r.Plugin)
+	}
 	errors, others := r.count(Error), number(r.count(Warning), "warning")+", "+number(r.count(Note), "note")
 	switch {
 	case errors > 0:

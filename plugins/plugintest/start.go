@@ -61,6 +61,8 @@ func (s *session) launch() {
 		id, fix = "description", "give it a name"
 	case strings.Contains(text, "during Describe"), strings.Contains(text, "answer to Describe"):
 		id, fix = "description", "answer Describe at any time, before any run"
+	case codeOf(err) == sampling.Crashed:
+		fix = "make it start: its last words say what is missing"
 	case codeOf(err) == sampling.Timeout:
 		fix = "serve first, and load models and libraries in Start"
 	}
