@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,10 +20,8 @@ func IsPath(name string) bool { return strings.ContainsAny(name, "/"+string(file
 // an INVALID_CONFIG with the nearest one; own are the names of first-party plugins, for that message alone. A plugin of the name
 // that is damaged is an error, too: it is not passed over for one of a later place.
 func Find(kind sampling.Kind, name string, places Places, own []string) (*Plugin, error) {
-	object := string(kind) + " " + name
-	if kind == "" {
-		object = "plugin " + name
-	}
+	what := cmp.Or(string(kind), "plugin")
+	object := what + " " + name
 	var other *Plugin
 	if IsPath(name) {
 		p, err := Open(name)
@@ -55,10 +54,6 @@ func Find(kind sampling.Kind, name string, places Places, own []string) (*Plugin
 		if kind == "" || p.Kind() == kind || p.Kind() == "" {
 			names = append(names, p.Name)
 		}
-	}
-	what := string(kind)
-	if kind == "" {
-		what = "plugin"
 	}
 	return nil, invalid(object, fmt.Sprintf("no %s %q%s", what, name, didYouMean(name, names)), "a binary of your own is named by its path, such as ./"+name)
 }

@@ -35,7 +35,7 @@ type Installed struct {
 
 // Install puts a plugin into the home and pins it in its lock. The files are copied to a folder beside the plugins and compared with
 // the source's SHA256SUMS, if there is one; the plugin's own setup runs in that folder; then it gets its name in one step. After
-// an error everything is as before.
+// an error everything is as before, but where the lock alone could not be written: a run refuses the plugin then, by its old pin.
 func (h Home) Install(ctx context.Context, i Installation) (_ *Installed, err error) {
 	release, err := h.hold()
 	if err != nil {
@@ -84,12 +84,12 @@ func (h Home) Install(ctx context.Context, i Installation) (_ *Installed, err er
 	if err := to.setUp(ctx, i.Log); err != nil {
 		return nil, err
 	}
-	if err := h.put(stage, from.Name); err != nil {
-		return fail(err)
-	}
 	pin := Pin{Version: from.Manifest.Version, Digest: out.Digest}
 	if pin.Source, err = lock.sourceKey(i.Source); err != nil {
 		return nil, err
+	}
+	if err := h.put(stage, from.Name); err != nil {
+		return fail(err)
 	}
 	lock.Plugins[from.Name] = pin
 	return out, lock.Save()

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -102,6 +104,9 @@ func (l *Lock) Save() error {
 		return errors.Join(e.Encode(locked{lockVersion, l.Plugins}), e.Close())
 	})
 }
+
+// names are the keys of the pins, sorted.
+func (l *Lock) names() []string { return slices.Sorted(maps.Keys(l.Plugins)) }
 
 // key is what a path is called in the lock: relative to it, with slashes, "./" before it if it stays below.
 func (l *Lock) key(path string) (string, error) {

@@ -28,15 +28,8 @@ func (p Places) Relock(names []string) ([]Status, error) {
 }
 
 func (p Places) toLock(names []string) (out []*Plugin, err error) {
-	for _, name := range names {
-		plugin, err := Find("", name, p, nil)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, plugin)
-	}
 	if len(names) > 0 {
-		return out, nil
+		return p.named(names)
 	}
 	lock, err := ReadLock(p.Project.Lock)
 	if err != nil {
@@ -68,11 +61,7 @@ func (p Places) relock(plugin *Plugin) error {
 	if err != nil {
 		return err
 	}
-	homes := []Home{p.Project}
-	if plugin.Place == User {
-		homes = append(homes, p.User)
-	}
-	for _, home := range homes {
+	for _, home := range p.homesOf(plugin) {
 		lock, err := ReadLock(home.Lock)
 		if err != nil {
 			return err

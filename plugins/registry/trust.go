@@ -3,8 +3,6 @@ package registry
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 )
 
@@ -68,23 +66,25 @@ func advice(p *Plugin) string {
 	return fmt.Sprintf("look with `mdmhost plugin verify %s`; %s, or accept the change with `mdmhost plugin lock %s`", p.word(), back, p.word())
 }
 
+// homesOf are the homes whose locks speak of a plugin: the project's and, for one of the user's own folder, the user's.
+func (p Places) homesOf(plugin *Plugin) []Home {
+	homes := []Home{p.Project}
+	if plugin.Place == User {
+		homes = append(homes, p.User)
+	}
+	return slices.DeleteFunc(homes, func(h Home) bool { return h.Lock == "" })
+}
+
 // pinned is a pin with the path of its lock.
 type pinned struct {
 	path string
 	pin  Pin
 }
 
-// locksOf are the pins that a plugin must fit: that of the project and, for one of the user's own folder, that of the user.
+// locksOf are the pins that a plugin must fit.
 func (p Places) locksOf(plugin *Plugin) ([]pinned, error) {
-	homes := []Home{p.Project}
-	if plugin.Place == User {
-		homes = append(homes, p.User)
-	}
 	var out []pinned
-	for _, home := range homes {
-		if home.Lock == "" {
-			continue
-		}
+	for _, home := range p.homesOf(plugin) {
 		lock, err := ReadLock(home.Lock)
 		if err != nil {
 			return nil, err
@@ -98,95 +98,4 @@ func (p Places) locksOf(plugin *Plugin) ([]pinned, error) {
 		}
 	}
 	return out, nil
-}
-
-// Status is what there is to know of a plugin without starting it.
-type Status struct {
-	Plugin *Plugin
-	Digest string // as found; "" where a file cannot be read
-	Listed bool   // it has a SHA256SUMS
-	Locked bool   // a lock pins it
-	Err    error  // why it would not be started; nil: it would
-}
-
-// Status checks the files of a plugin.
-func (p Places) Status(plugin *Plugin) Status {
-	s := Status{Plugin: plugin, Err: plugin.Damage}
-	if s.Err != nil {
-		return s
-	}
-	if sums, err := plugin.Hash(); err == nil {
-		s.Digest = sums.Digest()
-	}
-	if sums, err := plugin.Sums(); err == nil {
-		s.Listed = sums != nil
-	}
-	if locks, err := p.locksOf(plugin); err == nil {
-		s.Locked = len(locks) > 0
-	}
-	_, s.Err = p.Check(plugin)
-	return s
-}
-
-// Survey is the status of the named plugins or, without names, of all in the places and of all that the project's lock pins.
-func (p Places) Survey(names []string) ([]Status, error) {
-	if len(names) > 0 {
-		var out []Status
-		for _, name := range names {
-			plugin, err := Find("", name, p, nil)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, p.Status(plugin))
-		}
-		return out, nil
-	}
-	var out []Status
-	there := map[string]bool{}
-	for _, plugin := range List(p) {
-		there[plugin.Name] = true
-		out = append(out, p.Status(plugin))
-	}
-	lock, err := ReadLock(p.Project.Lock)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range lock.names() {
-		if there[name] {
-			continue
-		}
-		plugin, err := p.pinnedPlugin(lock, name)
-		if err != nil {
-			out = append(out, Status{Plugin: &Plugin{Name: name, Path: name, Place: Given}, Locked: true, Err: err})
-			continue
-		}
-		out = append(out, p.Status(plugin))
-	}
-	return out, nil
-}
-
-// pinnedPlugin opens what the lock pins by a path, and says of a name that nothing of it is there.
-func (p Places) pinnedPlugin(lock *Lock, key string) (*Plugin, error) {
-	pin := lock.Plugins[key]
-	if !IsPath(key) {
-		hint := ""
-		if pin.Source != "" {
-			hint = "; it came from " + pin.Source
-		}
-		return nil, fmt.Errorf("plugin %s: %s pins version %s, and it is not installed%s: `mdmhost plugin install`, or `mdmhost plugin remove %s`", key, lock.Path, pin.Version, hint, key)
-	}
-	path := lock.file(key)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("plugin %s: %s pins it, and it is not there: `mdmhost plugin remove %s`", key, lock.Path, key)
-	}
-	return Open(path)
-}
-
-func (l *Lock) names() []string {
-	var out []string
-	for name := range l.Plugins {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
 }

@@ -52,18 +52,17 @@ func (e *ChangedError) Error() string {
 // missing, or belongs to the plugin and is not listed is in the [ChangedError]. A plugin without SHA256SUMS has nothing to
 // be compared with.
 func (p *Plugin) Verify() (Sums, error) {
-	want, err := p.Sums()
-	if err != nil || want == nil {
-		if err == nil {
-			return p.Hash()
-		}
-		return nil, fmt.Errorf("%s: %w", p, err)
+	if p.Manifest == nil {
+		return p.Hash()
 	}
 	f, err := openListed(p.Path, p.Manifest)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
 	defer f.root.Close() //nolint:errcheck // only read
+	if f.sums == nil {
+		return p.Hash()
+	}
 	names, missing, err := f.belonging()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
@@ -72,9 +71,9 @@ func (p *Plugin) Verify() (Sums, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
-	differences := compare(want, found)
+	differences := compare(f.sums, found)
 	for _, name := range missing {
-		if want[name] == "" { // a pattern that matches nothing, or a program that was never listed
+		if f.sums[name] == "" { // a pattern that matches nothing, or a program that was never listed
 			differences = append(differences, Difference{File: name})
 		}
 	}
