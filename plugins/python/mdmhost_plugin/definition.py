@@ -50,7 +50,7 @@ class Plugin:
         """The description that `describe` prints."""
         return {
             "kind": self.kind, "name": self.name, "version": self.version, "protocol": PROTOCOL, "summary": self.summary,
-            "needs": self.declared().list() or None, "options": schema(self.options),
+            "needs": self.declared().list(), "options": schema(self.options),
             "can_remask": self.can_remask, "can_insert": self.can_insert, "adaptive": self.adaptive,
         }
 

@@ -41,6 +41,14 @@ class _Part:
         return value
 
 
+def _number() -> Any:  # of any type, so that Row says what it reads as
+    return _Scalar()
+
+
+def _part() -> Any:
+    return _Part()
+
+
 class Row:
     """One row of a step. n is the number of positions of the window; columns that the plugin did not ask for raise, and name the need.
 
@@ -50,41 +58,41 @@ class Row:
     batch: "Step"
     at: int  # the row's place in the step
 
-    index: int = _Scalar()  # type: ignore[assignment]  # number of the row in the run
-    slot: int = _Scalar()  # type: ignore[assignment]  # where the row lives; reused when it is finished
-    offset: int = _Scalar()  # type: ignore[assignment]  # first position of the window in the whole row
-    n: int = _Scalar()  # type: ignore[assignment]  # positions of the window
-    blanks: int = _Scalar()  # type: ignore[assignment]  # positions of the window that were blank when it was first reached
-    step: int = _Scalar()  # type: ignore[assignment]  # steps done in the window
-    steps: int = _Scalar()  # type: ignore[assignment]  # steps allowed in it
-    t: float = _Scalar()  # type: ignore[assignment]  # time before the step, 1 where all is masked
-    s: float = _Scalar()  # type: ignore[assignment]  # time after the step
-    alpha_t: float = _Scalar()  # type: ignore[assignment]  # share of positions that are written at t
-    alpha_s: float = _Scalar()  # type: ignore[assignment]
-    length: int = _Scalar()  # type: ignore[assignment]  # positions of the whole row
-    behind: int = _Scalar()  # type: ignore[assignment]  # positions behind the window that are still masked
-    room: int = _Scalar()  # type: ignore[assignment]  # insertion models: positions that the row may still grow by
+    index: int = _number()  # number of the row in the run
+    slot: int = _number()  # where the row lives; reused when it is finished
+    offset: int = _number()  # first position of the window in the whole row
+    n: int = _number()  # positions of the window
+    blanks: int = _number()  # positions of the window that were blank when it was first reached
+    step: int = _number()  # steps done in the window
+    steps: int = _number()  # steps allowed in it
+    t: float = _number()  # time before the step, 1 where all is masked
+    s: float = _number()  # time after the step
+    alpha_t: float = _number()  # share of positions that are written at t
+    alpha_s: float = _number()
+    length: int = _number()  # positions of the whole row
+    behind: int = _number()  # positions behind the window that are still masked
+    room: int = _number()  # insertion models: positions that the row may still grow by
 
-    token: np.ndarray = _Part()  # type: ignore[assignment]  # int32 [n]
-    flags: np.ndarray = _Part()  # type: ignore[assignment]  # uint8 [n]: 1 masked, 2 fixed, 4 eligible
-    proposal: np.ndarray = _Part()  # type: ignore[assignment]  # int32 [n], -1 where none
-    logp_proposal: np.ndarray = _Part()  # type: ignore[assignment]  # float32 [n], nats
-    p1: np.ndarray = _Part()  # type: ignore[assignment]  # float32 [n]
-    p2: np.ndarray = _Part()  # type: ignore[assignment]  # float32 [n]
-    entropy: np.ndarray = _Part()  # type: ignore[assignment]  # float32 [n], nats
-    logp_current: np.ndarray = _Part()  # type: ignore[assignment]  # float32 [n], 0 at masked positions
-    kl_prev: np.ndarray = _Part()  # type: ignore[assignment]  # float32 [n], nats
-    planner_score: np.ndarray = _Part()  # type: ignore[assignment]  # float32 [n]
-    uniform: np.ndarray = _Part()  # type: ignore[assignment]  # float64 [n] in (0, 1)
-    gumbel: np.ndarray = _Part()  # type: ignore[assignment]  # float64 [n]
-    top_ids: np.ndarray = _Part()  # type: ignore[assignment]  # int32 [n, k]
-    top_logp: np.ndarray = _Part()  # type: ignore[assignment]  # float32 [n, k]
-    vocab_dot: np.ndarray = _Part()  # type: ignore[assignment]  # float32 [c, n]
-    unmask_rate: np.ndarray = _Part()  # type: ignore[assignment]  # float32 [n]
-    logp_leave_one_out: np.ndarray = _Part()  # type: ignore[assignment]  # float32 [n]
-    insertion_rate: np.ndarray = _Part()  # type: ignore[assignment]  # float32 [n+1]: before each position, and after the last
-    frozen_gap: np.ndarray = _Part()  # type: ignore[assignment]  # uint8 [n+1]
-    gap_uniform: np.ndarray = _Part()  # type: ignore[assignment]  # float64 [n+1] in (0, 1)
+    token: np.ndarray = _part()  # int32 [n]
+    flags: np.ndarray = _part()  # uint8 [n]: 1 masked, 2 fixed, 4 eligible
+    proposal: np.ndarray = _part()  # int32 [n], -1 where none
+    logp_proposal: np.ndarray = _part()  # float32 [n], nats
+    p1: np.ndarray = _part()  # float32 [n]
+    p2: np.ndarray = _part()  # float32 [n]
+    entropy: np.ndarray = _part()  # float32 [n], nats
+    logp_current: np.ndarray = _part()  # float32 [n], 0 at masked positions
+    kl_prev: np.ndarray = _part()  # float32 [n], nats
+    planner_score: np.ndarray = _part()  # float32 [n]
+    uniform: np.ndarray = _part()  # float64 [n] in (0, 1)
+    gumbel: np.ndarray = _part()  # float64 [n]
+    top_ids: np.ndarray = _part()  # int32 [n, k]
+    top_logp: np.ndarray = _part()  # float32 [n, k]
+    vocab_dot: np.ndarray = _part()  # float32 [c, n]
+    unmask_rate: np.ndarray = _part()  # float32 [n]
+    logp_leave_one_out: np.ndarray = _part()  # float32 [n]
+    insertion_rate: np.ndarray = _part()  # float32 [n+1]: before each position, and after the last
+    frozen_gap: np.ndarray = _part()  # uint8 [n+1]
+    gap_uniform: np.ndarray = _part()  # float64 [n+1] in (0, 1)
 
     def __init__(self, batch: "Step", at: int) -> None:
         self.batch = batch

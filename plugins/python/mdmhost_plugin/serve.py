@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from .byhand import by_hand
 from .definition import Plugin, fresh
-from .errors import PluginError
+from .errors import UNSUPPORTED_PROTOCOL, PluginError
 from .handshake import greet, socket_path, started_by_host, take_stdout
 
 
@@ -22,7 +22,7 @@ def serve(plugin: Plugin | type[Plugin]) -> NoReturn:
     try:
         said = make()
         if sys.byteorder != "little":
-            raise PluginError("UNSUPPORTED_PROTOCOL", "the protocol is little-endian and this machine is not", "run on amd64 or arm64", "plugins")
+            raise PluginError(UNSUPPORTED_PROTOCOL, "the protocol is little-endian and this machine is not", "run on amd64 or arm64", "plugins")
         said.check()
     except PluginError as e:
         print(e, file=sys.stderr)

@@ -35,7 +35,7 @@ class TestByHand(unittest.TestCase):
         self.assertRegex(run("trainer.py").stderr, "^trainer scaled is a plugin of mdmhost, which starts it: mdmhost train --trainer PATH")
 
     def test_it_describes_itself(self):
-        self.assertEqual(json.loads(run("planners.py", "raises", "describe").stdout)["needs"], None)
+        self.assertEqual(json.loads(run("planners.py", "raises", "describe").stdout)["needs"], [])
         d = json.loads(run("calm.py", "describe").stdout)
         self.assertEqual((d["kind"], d["name"], d["protocol"], d["needs"], d["options"]["properties"]["k"]["minimum"]), ("planner", "calm", 1, ["entropy(on=model)"], 1))
 
