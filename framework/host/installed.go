@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -65,20 +66,18 @@ func (o Options) Command(plugin *registry.Plugin, kind sampling.Kind, name strin
 	return spec, err
 }
 
-// withheld are the variables that a plugin would like to see, that are set, and that plugins.env does not allow.
-func (o Options) withheld(plugin *registry.Plugin) []string {
-	if plugin == nil || plugin.Manifest == nil {
+// noteWithheld says how a plugin would see the variables that it asks for, that are set, and that plugins.env does not allow.
+func (o Options) noteWithheld(kind sampling.Kind, plugin *registry.Plugin) []string {
+	if plugin.Manifest == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(plugin.Manifest.Environment), func(name string) bool {
+	allowed := func(name string) bool {
+		return slices.ContainsFunc(o.Plugins.Env, func(v string) bool { return v == name || strings.HasPrefix(v, name+"=") })
+	}
+	names := slices.DeleteFunc(slices.Clone(plugin.Manifest.Environment), func(name string) bool {
 		_, set := os.LookupEnv(name)
-		return !set || slices.Contains(o.Plugins.Env, name)
+		return !set || allowed(name)
 	})
-}
-
-// noteWithheld says how a plugin would see the variables that it asks for.
-func (o Options) noteWithheld(kind sampling.Kind, plugin *registry.Plugin) []string {
-	names := o.withheld(plugin)
 	if len(names) == 0 {
 		return nil
 	}
@@ -103,10 +102,7 @@ func (p *part[P]) digest() (string, error) {
 		if p.found.Manifest != nil {
 			return strings.TrimPrefix(sums.Digest(), "sha256:"), err
 		}
-		for _, sum := range sums { // the only one
-			return sum, err
-		}
-		return "", err
+		return sums[filepath.Base(p.found.Path)], err
 	}
 	self, err := os.Executable()
 	if err != nil {

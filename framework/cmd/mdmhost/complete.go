@@ -41,14 +41,14 @@ func complete(c *cobra.Command) {
 	}
 }
 
-// installedNames are the plugins of a kind that are found by their names.
-func installedNames(kind sampling.Kind) (out []string) {
+// installedNames are the plugins of the kinds that are found by their names.
+func installedNames(kinds ...sampling.Kind) (out []string) {
 	places, err := registry.FindPlaces(os.Getenv("MDMHOST_PLUGIN_PATH"))
 	if err != nil {
 		return nil // a shell that completes has no place for errors
 	}
 	for _, p := range registry.List(places) {
-		if p.Kind() == kind {
+		if slices.Contains(kinds, p.Kind()) {
 			out = append(out, p.Name)
 		}
 	}
@@ -57,9 +57,5 @@ func installedNames(kind sampling.Kind) (out []string) {
 
 // completeInstalled completes the arguments of commands that take names of installed plugins.
 func completeInstalled(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var out []string
-	for _, kind := range pluginKinds {
-		out = append(out, installedNames(kind)...)
-	}
-	return out, cobra.ShellCompDirectiveDefault
+	return installedNames(pluginKinds...), cobra.ShellCompDirectiveDefault
 }

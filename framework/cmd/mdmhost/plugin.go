@@ -125,23 +125,24 @@ func newPluginInfo() *cobra.Command {
 		Args:    oneArg("name or path of a plugin"),
 	}
 	s, asJSON := newSettings(c), asJSON(c)
-	kind := c.Flags().String("kind", "", "planner, sampler or trainer, where several have a plugin of the name")
+	kind := kindFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if *kind != "" && !slices.Contains(pluginKinds, sampling.Kind(*kind)) {
-			return usagef("--kind: expected planner, sampler or trainer, found %q", *kind)
+		kind, err := kind()
+		if err != nil {
+			return err
 		}
 		cfg, err := s.load()
 		if err != nil {
 			return err
 		}
-		p, err := find(c.Context(), sampling.Kind(*kind), args[0], options(cfg))
+		p, err := find(c.Context(), kind, args[0], options(cfg))
 		if err != nil {
 			return err
 		}
 		if *asJSON {
 			return printJSON(c, p)
 		}
-		if err := p.print(c); err != nil || *kind != "" {
+		if err := p.print(c); err != nil || kind != "" {
 			return err
 		}
 		return printNamesakes(c, p)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,15 +30,16 @@ func newPluginCheck() *cobra.Command {
 		Args:    oneArg("name or path of a plugin"),
 	}
 	s, asJSON := newSettings(c), asJSON(c)
-	kind := c.Flags().String("kind", "", "planner, sampler or trainer, where several have a plugin of the name")
+	kind := kindFlag(c)
 	settings := c.Flags().String("options", "", "options of the plugin's runs, a `JSON` object such as '{\"k\": 3}'; its defaults where they are not given")
 	replay := c.Flags().String("replay", "", "ask the steps of a recorded run again (`TRACE` of mdmhost sample --trace TRACE --record), and compare the answers")
 	same := c.Flags().Bool("same", false, "with --replay: answers that differ from the recorded ones are errors, not warnings")
 	seed := c.Flags().Uint64("seed", 0, "of the rows and the noise; drawn where it is not given, and in the report")
 	quick := c.Flags().Bool("quick", false, "fewer rows and calls, for every change")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if *kind != "" && !slices.Contains(pluginKinds, sampling.Kind(*kind)) {
-			return usagef("--kind: expected planner, sampler or trainer, found %q", *kind)
+		kind, err := kind()
+		if err != nil {
+			return err
 		}
 		if *same && *replay == "" {
 			return usagef("--same: expected --replay TRACE beside it")
@@ -62,7 +62,7 @@ func newPluginCheck() *cobra.Command {
 				return err
 			}
 		}
-		launch, err := underCheck(c.Context(), sampling.Kind(*kind), args[0], options(cfg))
+		launch, err := underCheck(c.Context(), kind, args[0], options(cfg))
 		if err != nil {
 			return err
 		}
@@ -94,14 +94,10 @@ func underCheck(ctx context.Context, kind sampling.Kind, name string, o host.Opt
 	}
 	o.Plugins.Reattach = "" // processes in a debugger are not to be killed
 	o.Deadlines.Call = min(o.Deadlines.Call, longestCheck)
-	all, err := firstParty(ctx)
-	if err != nil {
+	if p, own, err := firstPartyOf(ctx, kind, name); err != nil {
 		return supervise.Spec{}, err
-	}
-	for _, p := range all {
-		if p.Name == name && (kind == "" || kind == p.Kind) {
-			return o.Spec(p.Kind, name)
-		}
+	} else if own {
+		return o.Spec(p.Kind, name)
 	}
 	located, err := o.Locate(kind, name)
 	if err != nil {

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/reference"
 )
 
@@ -24,10 +22,11 @@ func newPluginDocs() *cobra.Command {
 		},
 	}
 	s := newSettings(c)
-	kind := c.Flags().String("kind", "", "planner, sampler or trainer, where several have a plugin of the name")
+	kind := kindFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if *kind != "" && !slices.Contains(pluginKinds, sampling.Kind(*kind)) {
-			return usagef("--kind: expected planner, sampler or trainer, found %q", *kind)
+		kind, err := kind()
+		if err != nil {
+			return err
 		}
 		cfg, err := s.load()
 		if err != nil {
@@ -44,7 +43,7 @@ func newPluginDocs() *cobra.Command {
 			}
 			return reference.Write(c.OutOrStdout(), list)
 		}
-		p, err := find(c.Context(), sampling.Kind(*kind), args[0], options(cfg))
+		p, err := find(c.Context(), kind, args[0], options(cfg))
 		if err != nil {
 			return err
 		}

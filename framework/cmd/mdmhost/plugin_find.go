@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
 
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -13,17 +16,33 @@ import (
 // pluginKinds are the kinds of plugin, in the order in which a binary is tried as one.
 var pluginKinds = []sampling.Kind{sampling.KindPlanner, sampling.KindSampler, sampling.KindTrainer}
 
+// kindFlag gives a command --kind, for names that plugins of several kinds have. The returned function is the kind, "" for any; its
+// error says what there is.
+func kindFlag(c *cobra.Command) func() (sampling.Kind, error) {
+	kind := c.Flags().String("kind", "", "planner, sampler or trainer, where several have a plugin of the name")
+	return func() (sampling.Kind, error) {
+		if *kind != "" && !slices.Contains(pluginKinds, sampling.Kind(*kind)) {
+			return "", usagef("--kind: expected planner, sampler or trainer, found %q", *kind)
+		}
+		return sampling.Kind(*kind), nil
+	}
+}
+
+// firstPartyOf describes the plugin of a name and kind ("" for any) in this binary, and says whether there is one.
+func firstPartyOf(ctx context.Context, kind sampling.Kind, name string) (plugin, bool, error) {
+	all, err := firstParty(ctx)
+	at := slices.IndexFunc(all, func(p plugin) bool { return p.Name == name && (kind == "" || kind == p.Kind) })
+	if at < 0 {
+		return plugin{}, false, err
+	}
+	return all[at], true, err
+}
+
 // find describes a first-party plugin by its name, or anybody's by its path or by the name under which it is installed: checked,
 // started, asked and ended.
 func find(ctx context.Context, kind sampling.Kind, name string, o host.Options) (plugin, error) {
-	all, err := firstParty(ctx)
-	if err != nil {
-		return plugin{}, err
-	}
-	for _, p := range all {
-		if p.Name == name && (kind == "" || kind == p.Kind) {
-			return p, nil
-		}
+	if p, own, err := firstPartyOf(ctx, kind, name); err != nil || own {
+		return p, err
 	}
 	located, err := o.Locate(kind, name)
 	if err != nil {

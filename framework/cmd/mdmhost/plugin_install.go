@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -35,10 +36,7 @@ func newPluginInstall() *cobra.Command {
 		how := registry.Installation{Force: *force, Own: host.Names(""), Log: os.Stderr}
 		if len(args) == 0 {
 			all, err := home.Restore(c.Context(), how)
-			if err := printInstallations(c, *asJSON, all); err != nil {
-				return err
-			}
-			return err
+			return errors.Join(err, printInstallations(c, *asJSON, all))
 		}
 		how.Source = args[0]
 		one, err := home.Install(c.Context(), how)
