@@ -2,7 +2,7 @@
 // row's blanks, of its masks now and of the step. Every schedule opens all blanks by its last step, so its counts sum to
 // the number of blanks.
 //
-// The definitions follow the public samplers whose names they carry; the sheet samplers.md, section 3, lists them.
+// The definitions follow the public samplers whose names they carry.
 package count
 
 import (
