@@ -16,6 +16,9 @@ const (
 	KindTrainer Kind = "trainer"
 )
 
+// Kinds are all of them, in the order in which a program that does not say what it is is tried.
+var Kinds = []Kind{KindPlanner, KindSampler, KindTrainer}
+
 // Description is what a plugin says of itself before any run.
 type Description struct {
 	Kind          Kind

@@ -7,11 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/mdmhost/mdmhost/framework/sampling"
 )
-
-var kinds = []sampling.Kind{sampling.KindPlanner, sampling.KindSampler, sampling.KindTrainer}
 
 var (
 	namePlain  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)

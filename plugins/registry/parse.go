@@ -73,7 +73,7 @@ var keys = []key{
 		r.m.Name = r.text(n, "name", namePlain.MatchString, "small letters, digits and hyphens, 64 at most, such as my-planner")
 	}},
 	{"kind", false, func(r *manifestReader, n *yaml.Node) {
-		r.m.Kind = sampling.Kind(r.text(n, "kind", func(s string) bool { return slices.Contains(kinds, sampling.Kind(s)) }, "planner, sampler or trainer"))
+		r.m.Kind = sampling.Kind(r.text(n, "kind", func(s string) bool { return slices.Contains(sampling.Kinds, sampling.Kind(s)) }, "planner, sampler or trainer"))
 	}},
 	{"version", false, func(r *manifestReader, n *yaml.Node) {
 		r.m.Version = r.text(n, "version", semantic.MatchString, "a semantic version such as 0.1.0")

@@ -57,5 +57,5 @@ func installedNames(kinds ...sampling.Kind) (out []string) {
 
 // completeInstalled completes the arguments of commands that take names of installed plugins.
 func completeInstalled(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return installedNames(pluginKinds...), cobra.ShellCompDirectiveDefault
+	return installedNames(sampling.Kinds...), cobra.ShellCompDirectiveDefault
 }

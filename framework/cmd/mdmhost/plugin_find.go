@@ -13,15 +13,12 @@ import (
 	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
-// pluginKinds are the kinds of plugin, in the order in which a binary is tried as one.
-var pluginKinds = []sampling.Kind{sampling.KindPlanner, sampling.KindSampler, sampling.KindTrainer}
-
 // kindFlag gives a command --kind, for names that plugins of several kinds have. The returned function is the kind, "" for any; its
 // error says what there is.
 func kindFlag(c *cobra.Command) func() (sampling.Kind, error) {
 	kind := c.Flags().String("kind", "", "planner, sampler or trainer, where several have a plugin of the name")
 	return func() (sampling.Kind, error) {
-		if *kind != "" && !slices.Contains(pluginKinds, sampling.Kind(*kind)) {
+		if *kind != "" && !slices.Contains(sampling.Kinds, sampling.Kind(*kind)) {
 			return "", usagef("--kind: expected planner, sampler or trainer, found %q", *kind)
 		}
 		return sampling.Kind(*kind), nil
@@ -59,7 +56,7 @@ func ask(ctx context.Context, o host.Options, located *registry.Plugin, kind sam
 	case located.Kind() != "":
 		kinds[0] = located.Kind()
 	default:
-		kinds = pluginKinds
+		kinds = sampling.Kinds
 	}
 	var first error
 	for _, k := range kinds {
