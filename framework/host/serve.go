@@ -7,9 +7,9 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners"
+	"github.com/mdmhost/mdmhost/plugins/proto/wire"
 	"github.com/mdmhost/mdmhost/plugins/samplers"
 	"github.com/mdmhost/mdmhost/plugins/sdk"
-	"github.com/mdmhost/mdmhost/plugins/supervise"
 	"github.com/mdmhost/mdmhost/plugins/trainers"
 )
 
@@ -17,7 +17,7 @@ import (
 // host started the program as a plugin, it serves that plugin until the host is done and ends the process; else it
 // returns at once.
 func ServePlugin(args []string) {
-	if len(args) < 4 || args[1] != supervise.SelfArgs("", "")[0] {
+	if len(args) < 4 || args[1] != wire.SelfCommand {
 		return
 	}
 	// A first-party plugin answers one call at a time in microseconds. With one processor an answer needs no second

@@ -41,7 +41,7 @@ func byHand(d sampling.Description, broken error, args []string, stdout, stderr 
 
 // invocation returns how the host is told of this plugin, and the arguments after the program's own.
 func invocation(d sampling.Description, args []string) (string, []string) {
-	if len(args) >= 4 && args[1] == "__plugin" { // one of the host's own
+	if len(args) >= 4 && args[1] == wire.SelfCommand { // one of the host's own
 		return d.Name, args[4:]
 	}
 	path := args[0]

@@ -29,14 +29,6 @@ const DebugFlag = "--debug"
 // longestDebugDir leaves room for the names of sockets in the 108 bytes that their paths may have.
 const longestDebugDir = 64
 
-// reattach is where the process is to be found, as the supervisor reads it.
-type reattach struct {
-	Kind     sampling.Kind `json:"kind"`
-	Pid      int           `json:"pid"`
-	Addr     string        `json:"addr"`
-	Protocol int           `json:"protocol"`
-}
-
 // debugServer serves the runs that connect to a plugin started with [DebugFlag], one at a time. go-plugin serves one host and ends;
 // so each run has a server of its own, behind one socket that stays.
 type debugServer struct {
@@ -84,13 +76,13 @@ func serveRuns(ctx context.Context, d sampling.Description, config *plugin.Serve
 	if err != nil {
 		return err
 	}
-	where, err := json.Marshal(map[string]reattach{d.Name: {d.Kind, os.Getpid(), l.Addr().String(), wire.Version}})
+	where, err := json.Marshal(map[string]wire.Reattach{d.Name: {Kind: string(d.Kind), Pid: os.Getpid(), Addr: l.Addr().String(), Protocol: wire.Version}})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	fmt.Fprintf(os.Stderr, "%s %s serves runs until Ctrl-C. Set this variable where you start mdmhost, and name the plugin there with --%s %s:\n",
 		d.Kind, d.Name, d.Kind, d.Name)
-	fmt.Printf("MDMHOST_REATTACH='%s'\n", where)
+	fmt.Printf("%s='%s'\n", wire.ReattachVar, where)
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
 	var runs sync.WaitGroup

@@ -24,6 +24,20 @@ const (
 	SharedVar = "MDMHOST_SHARED_FD"
 )
 
+// SelfCommand is the first argument with which a host starts itself as one of its own plugins; kind and name follow.
+const SelfCommand = "__plugin"
+
+// ReattachVar is the environment variable of a host that holds plugins which run already: a JSON object of [Reattach] by their names.
+const ReattachVar = "MDMHOST_REATTACH"
+
+// Reattach is where a plugin that was started by hand, for a debugger, is to be found.
+type Reattach struct {
+	Kind     string `json:"kind"`
+	Pid      int    `json:"pid"`
+	Addr     string `json:"addr"`     // path of its unix socket
+	Protocol int    `json:"protocol"` // version of the plugin protocol
+}
+
 // Handshake is go-plugin's handshake. The cookie tells a plugin that mdmhost started it; it protects nothing.
 var Handshake = plugin.HandshakeConfig{
 	ProtocolVersion:  Version,
