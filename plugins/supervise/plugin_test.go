@@ -24,7 +24,7 @@ import (
 
 // TestMain is also the main function of the plugins under test: this binary starts itself, as mdmhost does.
 func TestMain(m *testing.M) {
-	if len(os.Args) >= 4 && os.Args[1] == "__plugin" { // --debug may follow
+	if len(os.Args) >= 4 && os.Args[1] == wire.SelfCommand { // --debug may follow
 		if serve, ok := plugins[os.Args[3]]; ok {
 			serve()
 			return
@@ -84,6 +84,7 @@ var plugins = map[string]func(){
 	"chatters":  func() { fmt.Print(strings.Repeat("la", 1<<20)); sdk.Serve(calm()) },
 	"quits":     func() { fmt.Fprintln(os.Stderr, "no licence found"); os.Exit(5) },
 	"silent":    func() { time.Sleep(time.Hour) },
+	"stays":     func() { serveRaw(wire.Version, rawPlanner{}); time.Sleep(time.Hour) },
 	"floods": misbehave(func(sdk.Row) {
 		line := strings.Repeat("x", 1023) + "\n"
 		for range flooded >> 10 {

@@ -132,7 +132,11 @@ func (p *Process) Close() error {
 	p.mu.Unlock()
 	if in != nil {
 		in.close()
-		p.spec.log().Debug("ended", "pid", in.pid(), "how", "the host is done with it")
+		how := "the host is done with it"
+		if in.process != nil && in.process.wasKilled() {
+			how += "; it did not end when it was asked to, and was stopped"
+		}
+		p.spec.log().Debug("ended", "pid", in.pid(), "how", how)
 	}
 	if p.ownMemory && !closed {
 		return p.memory.Close()

@@ -24,12 +24,7 @@ import (
 )
 
 // Reattach is where a plugin that runs already is to be found: what it printed when it was started with --debug.
-type Reattach struct {
-	Kind     string `json:"kind"`
-	Pid      int    `json:"pid"`
-	Addr     string `json:"addr"`     // path of its unix socket
-	Protocol int    `json:"protocol"` // version of the plugin protocol
-}
+type Reattach wire.Reattach
 
 // afresh is what to do when there is no such process any more.
 const afresh = "start it again with --debug and pass on the line that it prints"
@@ -38,7 +33,7 @@ const afresh = "start it again with --debug and pass on the line that it prints"
 // is started with --debug. The empty text has none. Errors say what is wrong, but not where the text came from.
 func ParseReattach(text string) (map[string]Reattach, error) {
 	text = strings.TrimSpace(text)
-	if line, ok := strings.CutPrefix(text, "MDMHOST_REATTACH="); ok {
+	if line, ok := strings.CutPrefix(text, wire.ReattachVar+"="); ok {
 		text = strings.Trim(line, "'")
 	}
 	if text == "" {
@@ -62,8 +57,8 @@ func ParseReattach(text string) (map[string]Reattach, error) {
 }
 
 func (r Reattach) check() error {
-	switch kind := sampling.Kind(r.Kind); {
-	case kind != sampling.KindPlanner && kind != sampling.KindSampler && kind != sampling.KindTrainer:
+	switch {
+	case !slices.Contains(sampling.Kinds, sampling.Kind(r.Kind)):
 		return fmt.Errorf("kind: expected planner, sampler or trainer, found %q", r.Kind)
 	case r.Pid < 1:
 		return fmt.Errorf("pid: expected the number of a process, found %d", r.Pid)

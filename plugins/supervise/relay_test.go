@@ -148,6 +148,21 @@ func TestALifeAtDebug(t *testing.T) {
 		"*[DEBUG] plugin.dies-once: ended: pid="+itoa(second)+" how=\"the host is done with it\"\n")
 }
 
+// TestAPluginThatStays: one that does not end when it is asked to is killed, and the log says so.
+func TestAPluginThatStays(t *testing.T) {
+	log, shown := logged(hclog.Debug)
+	p, err := launch(t, supervise.Spec{Name: "stays", Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(shown.String(), `how="the host is done with it; it did not end when it was asked to, and was stopped"`) {
+		t.Errorf("the log shows\n%s", shown)
+	}
+}
+
 func TestASlowCallAtDebug(t *testing.T) {
 	log, shown := logged(hclog.Debug)
 	_, planner := started(t, supervise.Spec{Name: "dawdles", Logger: log})

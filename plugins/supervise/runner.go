@@ -106,6 +106,13 @@ func (p *process) Kill(context.Context) error {
 	return err
 }
 
+// wasKilled tells a process that Kill has ended from one that has ended by itself.
+func (p *process) wasKilled() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.killed
+}
+
 func (p *process) Stdout() io.ReadCloser { return p.stdout }
 func (p *process) Stderr() io.ReadCloser { return p.stderr }
 func (p *process) Name() string          { return p.cmd.Path }

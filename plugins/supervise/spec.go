@@ -62,7 +62,7 @@ type Limits struct {
 
 // SelfArgs are the arguments with which this program starts itself as a first-party plugin.
 func SelfArgs(kind sampling.Kind, name string) []string {
-	return []string{"__plugin", string(kind), name}
+	return []string{wire.SelfCommand, string(kind), name}
 }
 
 // object names the plugin in errors, such as "planner eb" or "planner ./mine".
@@ -86,7 +86,7 @@ func (s *Spec) identity() []any {
 
 // complete fills the defaults in.
 func (s *Spec) complete() error {
-	if s.Kind != sampling.KindPlanner && s.Kind != sampling.KindSampler && s.Kind != sampling.KindTrainer {
+	if !slices.Contains(sampling.Kinds, s.Kind) {
 		return s.fail(sampling.InvalidConfig, "no plugin of this kind can be started", "kinds are planner, sampler and trainer")
 	}
 	if s.Reattach != nil {

@@ -68,7 +68,7 @@ def _serve_host(make: object, said: Plugin) -> NoReturn:
     greet(stdout, path, proof.handshake if proof else "")
     server.stopping.wait()
     # Whatever holds the process up, such as a thread of the author's, it is gone before the host would kill it.
-    last = threading.Timer(1.9, os._exit, (0,))
+    last = threading.Timer(1.5, os._exit, (0,))
     last.daemon = True
     last.start()
     server.stop()

@@ -49,7 +49,7 @@ class Server:
         """Begins to serve."""
         self._server.start()
 
-    def stop(self, grace: float = 1.5) -> None:
+    def stop(self, grace: float = 1.0) -> None:
         """Finishes calls on their way, for grace seconds at most, and stops."""
         if not self._guard.idle(grace):
             logging.getLogger(__name__).warning("a call was still on its way after %g s", grace)

@@ -126,7 +126,7 @@ def exits(row):
 
 def background(row):
     threading.Thread(target=lambda: 1 // 0).start()
-    threading.Thread(target=lambda: time.sleep(3600)).start()  # no daemon: Python would wait for it
+    threading.Thread(target=lambda: time.sleep(3600), daemon=False).start()  # Python would wait for it; those of gRPC's threads are daemons
 
 
 @sampler("masked", needs=["p1"])
