@@ -33,6 +33,18 @@ func TestALimitBelowTheStart(t *testing.T) {
 	check(t, err, sampling.Exhausted, "planner calm: EXHAUSTED: it took more than the 48 MiB of memory that it may have (*); raise its limit on memory")
 }
 
+// Go's C side says in one line why it aborts, ahead of many about where.
+func TestALongReportOfALimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "aborts")
+	script := "#!/bin/sh\necho 'runtime/cgo: pthread_create failed: Resource temporarily unavailable' >&2\necho 'SIGABRT: abort' >&2\n" +
+		"i=0; while [ $i -lt 100 ]; do echo \"rax $i\" >&2; i=$((i+1)); done\nexit 2\n"
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := launch(t, supervise.Spec{Path: path, Name: "aborts", Limits: supervise.Limits{Memory: 64 << 20}})
+	check(t, err, sampling.Exhausted, "planner aborts: EXHAUSTED: it took more than the 64 MiB of memory that it may have (pthread_create failed); raise its limit on memory")
+}
+
 // One that has not even the memory to say so may have died of its limit.
 func TestADeathWithoutAWord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mute")

@@ -18,8 +18,9 @@ type lastWords struct {
 	part  []byte
 }
 
-// fatal is how a runtime's report of its own end begins: Go's panics, fatal errors and signals, Rust's panics, and Python's fatal errors.
-var fatal = regexp.MustCompile(`^(panic: |fatal error: |Fatal Python error: |SIG[A-Z]+: |thread '.*' panicked at )`)
+// fatal is how a runtime's report of its own end begins: Go's panics, fatal errors, signals and what its C side says before it aborts,
+// Rust's panics, and Python's fatal errors.
+var fatal = regexp.MustCompile(`^(panic: |fatal error: |runtime/cgo: |Fatal Python error: |SIG[A-Z]+: |thread '.*' panicked at )`)
 
 // dump is how what follows such a report begins.
 var dump = regexp.MustCompile(`^(goroutine \d+ |PC=|stack backtrace:)`)
