@@ -141,7 +141,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	section := regexp.MustCompile(`(?s)(<!-- rules -->\n).*?(<!-- end of rules -->\n)`)
-	want := section.ReplaceAllString(string(text), "${1}"+strings.ReplaceAll(RulesPage(), "$", "$$")+"${2}")
+	want := section.ReplaceAllString(string(text), "${1}"+strings.ReplaceAll(rulesPage(), "$", "$$")+"${2}")
 	if os.Getenv("UPDATE") != "" {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)

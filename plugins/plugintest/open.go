@@ -14,7 +14,7 @@ func Open(ctx context.Context, launch supervise.Spec) (supervise.Spec, error) {
 	if launch.Kind != "" {
 		return launch, nil
 	}
-	for _, kind := range []sampling.Kind{sampling.KindPlanner, sampling.KindSampler, sampling.KindTrainer} {
+	for _, kind := range sampling.Kinds {
 		as := launch
 		as.Kind = kind
 		p, err := supervise.Launch(ctx, as)

@@ -58,9 +58,13 @@ func (s *session) slots() {
 	s.compare("slots", byRow, "decided in a slot that another row was in before", plain, s.again("slots", "rows that follow each other in two slots", trial{rows: rows, batch: 2}), rows)
 }
 
-// scenario asks for one step in a run of its own, blames what goes wrong on the check, and judges the answer. It returns nil where there
-// is none.
-func (s *session) scenario(check, while string, step *sampling.Step) []sampling.Decision {
+// scenario asks for one step in a run of its own, blames what goes wrong on the check, and judges the answer.
+func (s *session) scenario(check, while string, step *sampling.Step) {
+	s.situation(check, while, step, func(err error) { s.blame(check, while, err) })
+}
+
+// situation is scenario with something else to do about an answer that is an error. It tells whether the plugin is still there.
+func (s *session) situation(check, while string, step *sampling.Step, refuses func(error)) bool {
 	s.fresh()
 	l, err := s.shared()
 	if err == nil {
@@ -68,24 +72,24 @@ func (s *session) scenario(check, while string, step *sampling.Step) []sampling.
 	}
 	if err != nil {
 		s.blame(check, "Start before "+while, err)
-		return nil
+		return false
 	}
 	out, err := s.ask(s.ctx, l.Planner, step)
-	if err == nil || troubleOf(err) == refused {
-		defer func() {
-			if err := l.End(s.ctx); err != nil {
-				s.blame(check, "End after "+while, err)
-			}
-		}()
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		for i := range out {
+			s.judge(&step.Rows[i], &out[i])
+		}
+	case troubleOf(err) != refused:
 		s.blame(check, while, err)
-		return nil
+		return false
+	default:
+		refuses(err)
 	}
-	for i := range out {
-		s.judge(&step.Rows[i], &out[i])
+	if err := l.End(s.ctx); err != nil {
+		s.blame(check, "End after "+while, err)
 	}
-	return out
+	return true
 }
 
 // made returns the first step of rows; that there is one is the kit's own duty.
@@ -205,31 +209,9 @@ func (s *session) notANumber() {
 // tolerates is scenario for steps that may be refused in good order: with an error, which ends the run. It tells whether the plugin is
 // still there.
 func (s *session) tolerates(check, while string, step *sampling.Step) bool {
-	s.fresh()
-	l, err := s.shared()
-	if err == nil {
-		_, err = l.Start(s.ctx, s.run)
-	}
-	if err != nil {
-		s.blame(check, "Start before "+while, err)
-		return false
-	}
-	out, err := s.ask(s.ctx, l.Planner, step)
-	switch {
-	case err == nil:
-		for i := range out {
-			s.judge(&step.Rows[i], &out[i])
-		}
-	case troubleOf(err) != refused:
-		s.blame(check, while, err)
-		return false
-	default:
+	return s.situation(check, while, step, func(err error) {
 		if f := answerFault(err); f != nil && !s.failed(f.check) {
 			s.find(Error, check, "look for NaN before computing with a statistic: refuse the row with an error, or leave the number out", "%s: expected a decision or an error, found a decision that is none: %s %s", while, said(err), s.seeded())
 		}
-	}
-	if err := l.End(s.ctx); err != nil {
-		s.blame(check, "End after "+while, err)
-	}
-	return true
+	})
 }

@@ -11,8 +11,8 @@ var themes = map[string]string{
 	"rows": "Rows and batches", "sampler": "Samplers", "trainer": "Trainers", "latency": "Latency", "replay": "Replay",
 }
 
-// RulesPage is the table of rules in Markdown, for the documentation.
-func RulesPage() string {
+// rulesPage is the table of rules in Markdown, as the documentation has it.
+func rulesPage() string {
 	var b strings.Builder
 	var order []string
 	byTheme := map[string][]Rule{}
