@@ -1,3 +1,7 @@
+// The pages speak of the program as it is shipped, and their commands take minutes: they are run once, in its build.
+
+//go:build tokenizers
+
 package main
 
 import (
