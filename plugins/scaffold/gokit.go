@@ -10,7 +10,7 @@ import (
 )
 
 // goKit is the kit's source, a module of its own in the folder kit.
-func (p Project) goKit() ([]file, error) {
+func goKit() ([]file, error) {
 	license, err := templates.ReadFile("template/LICENSE")
 	if err != nil {
 		return nil, err

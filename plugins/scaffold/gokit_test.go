@@ -58,7 +58,7 @@ func TestKitIsWhatPluginsImport(t *testing.T) {
 			want = append(want, path.Join("kit", folder, name))
 		}
 	}
-	files, err := Project{}.goKit()
+	files, err := goKit()
 	if err != nil {
 		t.Fatal(err)
 	}

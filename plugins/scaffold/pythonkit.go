@@ -3,7 +3,7 @@ package scaffold
 import "github.com/mdmhost/mdmhost/plugins/python"
 
 // pythonKit is the wheel of the Python kit.
-func (p Project) pythonKit() ([]file, error) {
+func pythonKit() ([]file, error) {
 	license, err := templates.ReadFile("template/LICENSE")
 	if err != nil {
 		return nil, err

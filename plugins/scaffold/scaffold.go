@@ -17,16 +17,13 @@ const (
 	Python = "python"
 )
 
-// Kinds and Languages are what projects are made for, the usual first.
-var (
-	Kinds     = []sampling.Kind{sampling.KindPlanner, sampling.KindSampler, sampling.KindTrainer}
-	Languages = []string{Go, Python}
-)
+// Languages are those of projects, the usual first.
+var Languages = []string{Go, Python}
 
 // Project is what is to be written.
 type Project struct {
 	Name     string        // [a-z0-9][a-z0-9-]*
-	Kind     sampling.Kind // one of Kinds
+	Kind     sampling.Kind // one of sampling.Kinds
 	Language string        // one of Languages
 	Dir      string        // the new folder; "" is one of the plugin's name, here
 }
@@ -44,8 +41,8 @@ func (p Project) Ident() string { return strings.ReplaceAll(p.Name, "-", "_") }
 
 // Check refuses a project that cannot be, and says why; nothing is written.
 func (p Project) Check() error {
-	if !slices.Contains(Kinds, p.Kind) {
-		return fmt.Errorf("kind %q: expected one of %v", p.Kind, Kinds)
+	if !slices.Contains(sampling.Kinds, p.Kind) {
+		return fmt.Errorf("kind %q: expected one of %v", p.Kind, sampling.Kinds)
 	}
 	if !slices.Contains(Languages, p.Language) {
 		return fmt.Errorf("language %q: expected one of %v", p.Language, Languages)
@@ -71,9 +68,9 @@ func (p Project) Write() ([]string, error) {
 
 // files are those of the project: what its kind and its language are made of, and the kit.
 func (p Project) files() ([]file, error) {
-	kit := p.goKit
+	kit := goKit
 	if p.Language == Python {
-		kit = p.pythonKit
+		kit = pythonKit
 	}
 	files, err := p.render()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // every calls f with a project of each kind and language.
 func every(t *testing.T, f func(t *testing.T, p Project)) {
-	for _, kind := range Kinds {
+	for _, kind := range sampling.Kinds {
 		for _, language := range Languages {
 			t.Run(language+" "+string(kind), func(t *testing.T) {
 				f(t, Project{Name: "quite-a-long-name", Kind: kind, Language: language, Dir: filepath.Join(t.TempDir(), "new", "folder")})

@@ -15,7 +15,7 @@ import (
 
 // The wheel has the package, and its RECORD names every file with its digest and size.
 func TestWheel(t *testing.T) {
-	files, err := Project{}.pythonKit()
+	files, err := pythonKit()
 	if err != nil {
 		t.Fatal(err)
 	}
