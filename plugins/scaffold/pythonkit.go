@@ -21,6 +21,7 @@ func pythonWheel(license []byte) wheel {
 		summary:  "The authors' kit of mdmhost plugins: planners, samplers and trainers of masked diffusion models in Python",
 		python:   ">=3.10",
 		requires: []string{"grpcio>=1.85.1", "protobuf>=7.35.1", "numpy>=2.0"},
+		extras:   []extra{{"mtls", "cryptography>=42"}},
 		license:  license,
 		source:   python.Source,
 	}

@@ -20,9 +20,13 @@ type wheel struct {
 	summary  string   // one line
 	python   string   // such as >=3.10
 	requires []string // such as numpy>=1.26
+	extras   []extra  // what asks for more
 	license  []byte   // text of the licence, Apache-2.0
 	source   fs.FS    // the packages, as they are imported
 }
+
+// extra is a name in brackets behind that of the distribution, and what it requires besides.
+type extra struct{ name, requires string }
 
 // file returns the wheel under the name that pip expects. The same package gives the same bytes.
 func (w wheel) file() (file, error) {
@@ -66,6 +70,9 @@ func (w wheel) metadata() []byte {
 	fmt.Fprintf(&b, "Metadata-Version: 2.1\nName: %s\nVersion: %s\nSummary: %s\nLicense: Apache-2.0\nRequires-Python: %s\n", w.name, w.version, w.summary, w.python)
 	for _, r := range w.requires {
 		fmt.Fprintf(&b, "Requires-Dist: %s\n", r)
+	}
+	for _, e := range w.extras {
+		fmt.Fprintf(&b, "Provides-Extra: %[1]s\nRequires-Dist: %[2]s; extra == \"%[1]s\"\n", e.name, e.requires)
 	}
 	return b.Bytes()
 }

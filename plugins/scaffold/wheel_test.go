@@ -73,6 +73,11 @@ func TestWheelIsThePackages(t *testing.T) {
 			t.Errorf("plugins/python/pyproject.toml lacks %s, which stands in the wheel", want)
 		}
 	}
+	for _, e := range w.extras {
+		if want := "\n" + e.name + ` = ["` + e.requires + `"]`; !strings.Contains(string(text), want) {
+			t.Errorf("plugins/python/pyproject.toml lacks %s, which stands in the wheel", want)
+		}
+	}
 	pinned, err := os.ReadFile("template/python/project/requirements.txt")
 	if err != nil {
 		t.Fatal(err)
