@@ -31,6 +31,20 @@ func hostUntilKilled(note ...string) {
 	select {}
 }
 
+// follows kills a host and waits for the end of its plugin.
+func follows(t *testing.T, pid int, host *exec.Cmd) {
+	t.Helper()
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = host.Wait()
+	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil && !zombie(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("plugin %d outlives its host", pid)
+		}
+	}
+}
+
 func TestPluginsFollowTheirHost(t *testing.T) {
 	tmp := shortDir(t)
 	for range 2 { // the second host removes what the first one could not, an hour later
@@ -48,15 +62,7 @@ func TestPluginsFollowTheirHost(t *testing.T) {
 		if len(folders) != 1 {
 			t.Errorf("folders %v, expected that of the host alone", folders)
 		}
-		if err := host.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = host.Wait()
-		for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil && !zombie(pid); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("plugin %d outlives its host", pid)
-			}
-		}
+		follows(t, pid, host)
 		hourAgo := time.Now().Add(-time.Hour)
 		for _, folder := range folders {
 			if err := os.Chtimes(folder, hourAgo, hourAgo); err != nil {
@@ -84,13 +90,5 @@ func TestPluginsThatDoNotServeYetFollowTheirHost(t *testing.T) {
 			t.Fatal("the plugin does not start")
 		}
 	}
-	if err := host.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = host.Wait()
-	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil && !zombie(pid); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("plugin %d outlives its host", pid)
-		}
-	}
+	follows(t, pid, host)
 }

@@ -7,9 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
@@ -58,16 +56,7 @@ func TestAPlannerInPython(t *testing.T) {
 			if err != nil || needs.String() != "entropy(on=model)" {
 				t.Fatalf("needs %v, %v", needs, err)
 			}
-			for range 3 {
-				out, err := plan(planner, step())
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := []sampling.Decision{{Open: []int32{1, 0}, Metrics: map[string]float64{"sum": .5}}, {Open: []int32{0, 1}, Metrics: map[string]float64{"sum": .5}}}
-				if diff := cmp.Diff(want, out); diff != "" {
-					t.Fatal(diff)
-				}
-			}
+			decidesAsCalm(t, planner)
 			if err := planner.End(ctx); err != nil {
 				t.Fatal(err)
 			}
@@ -169,15 +158,7 @@ func TestPythonFollowsItsHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := readInt(t, out)
-	if err := host.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = host.Wait()
-	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil && !zombie(pid); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("plugin %d outlives its host", pid)
-		}
-	}
+	follows(t, pid, host)
 }
 
 // init makes this binary the host process of TestPythonFollowsItsHost.

@@ -107,6 +107,21 @@ func check(t *testing.T, err error, code sampling.Code, want string) {
 	}
 }
 
+// decidesAsCalm asks the planner calm, told to open two positions, for several steps.
+func decidesAsCalm(t *testing.T, planner sampling.Planner) {
+	t.Helper()
+	for range 3 {
+		out, err := plan(planner, step())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []sampling.Decision{{Open: []int32{1, 0}, Metrics: map[string]float64{"sum": .5}}, {Open: []int32{0, 1}, Metrics: map[string]float64{"sum": .5}}}
+		if diff := cmp.Diff(want, out); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
 func TestAPlannerFromDescriptionToEnd(t *testing.T) {
 	p, err := launch(t, supervise.Spec{Name: "calm"})
 	if err != nil {
@@ -122,16 +137,7 @@ func TestAPlannerFromDescriptionToEnd(t *testing.T) {
 	if err != nil || needs.String() != "entropy(on=model)" {
 		t.Fatalf("needs %v, %v", needs, err)
 	}
-	for range 3 {
-		out, err := plan(planner, step())
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := []sampling.Decision{{Open: []int32{1, 0}, Metrics: map[string]float64{"sum": .5}}, {Open: []int32{0, 1}, Metrics: map[string]float64{"sum": .5}}}
-		if diff := cmp.Diff(want, out); diff != "" {
-			t.Fatal(diff)
-		}
-	}
+	decidesAsCalm(t, planner)
 	if err := planner.End(ctx); err != nil {
 		t.Fatal(err)
 	}
