@@ -7,19 +7,18 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	pb "github.com/mdmhost/mdmhost/plugins/proto/mdmhost/v1"
 	"github.com/mdmhost/mdmhost/plugins/proto/wire"
-	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 // raw is a plugin's process without a supervisor, for what a supervisor keeps from happening.
@@ -35,29 +34,11 @@ type raw struct {
 	closing sync.Once
 }
 
-// command is the plugin's command line with an environment of its own.
+// command is the plugin's command line, in a group of processes of its own.
 func (s *session) command() (*exec.Cmd, error) {
-	launch := s.target.launch
-	path, args := launch.Path, launch.Args
-	if path == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		path, args = self, supervise.SelfArgs(launch.Kind, launch.Name)
-	}
-	path, err := filepath.Abs(path)
+	cmd, err := s.target.launch.Command()
 	if err != nil {
 		return nil, err
-	}
-	cmd := exec.Command(path, args...)
-	cmd.Dir, cmd.Env = launch.Dir, []string{}
-	for _, v := range launch.Env {
-		if name, _, given := strings.Cut(v, "="); given {
-			cmd.Env = append(cmd.Env, v)
-		} else if value, ok := os.LookupEnv(name); ok {
-			cmd.Env = append(cmd.Env, v+"="+value)
-		}
 	}
 	apart(cmd)
 	return cmd, nil
@@ -82,7 +63,7 @@ func (s *session) raw() (*raw, error) {
 	r.hold = hold
 	cmd.ExtraFiles = []*os.File{hear}
 	cmd.Env = append(cmd.Env, wire.Handshake.MagicCookieKey+"="+wire.Handshake.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS="+strconv.Itoa(wire.Version),
-		"PLUGIN_UNIX_SOCKET_DIR="+r.dir, wire.LifelineVar+"=3")
+		plugin.EnvUnixSocketDir+"="+r.dir, wire.LifelineVar+"=3")
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

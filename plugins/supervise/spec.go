@@ -132,6 +132,18 @@ var reserved = []string{
 // forever is the deadline of a process that somebody looks at.
 const forever = 100 * 365 * 24 * time.Hour
 
+// Command is how the plugin is started, without what ties the process to its host: for those who look at it from outside. The error
+// says why it cannot be.
+func (s Spec) Command() (*exec.Cmd, error) {
+	if err := s.complete(); err != nil {
+		return nil, err
+	}
+	if err := startable(&s); err != nil {
+		return nil, err
+	}
+	return s.command(), nil
+}
+
 // command is the process that is about to be started. The environment holds nothing that nobody asked for.
 func (s *Spec) command() *exec.Cmd {
 	cmd := exec.Command(s.Path, s.Args...)
