@@ -64,7 +64,7 @@ func newPluginList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the planners, samplers and trainers in this binary, and those that are installed", Example: "  mdmhost plugin list --json", Args: noArgs}
 	s, asJSON := newSettings(c), asJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		cfg, err := s.load()
+		places, err := s.places()
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func newPluginList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		others, err := survey(cfg, nil)
+		others, err := survey(places, nil)
 		if err != nil {
 			return err
 		}

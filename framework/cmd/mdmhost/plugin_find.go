@@ -35,6 +35,15 @@ func firstPartyOf(ctx context.Context, kind sampling.Kind, name string) (plugin,
 	return all[at], true, err
 }
 
+// places are where plugins are looked for, by the settings.
+func (s *settings) places() (registry.Places, error) {
+	cfg, err := s.load()
+	if err != nil {
+		return registry.Places{}, err
+	}
+	return registry.FindPlaces(cfg.Plugins.Path)
+}
+
 // find describes a first-party plugin by its name, or anybody's by its path or by the name under which it is installed: checked,
 // started, asked and ended.
 func find(ctx context.Context, kind sampling.Kind, name string, o host.Options) (plugin, error) {

@@ -50,11 +50,7 @@ func newPluginInstall() *cobra.Command {
 
 // home is where plugins are installed.
 func (s *settings) home(user bool) (registry.Home, error) {
-	cfg, err := s.load()
-	if err != nil {
-		return registry.Home{}, err
-	}
-	places, err := registry.FindPlaces(cfg.Plugins.Path)
+	places, err := s.places()
 	if err != nil {
 		return registry.Home{}, err
 	}

@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/mdmhost/mdmhost/framework/host"
-	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/registry"
 )
@@ -35,11 +34,7 @@ type listedPlugin struct {
 }
 
 // survey checks the named plugins, or all that are installed or locked.
-func survey(cfg *config.Config, names []string) ([]*installed, error) {
-	places, err := registry.FindPlaces(cfg.Plugins.Path)
-	if err != nil {
-		return nil, err
-	}
+func survey(places registry.Places, names []string) ([]*installed, error) {
 	all, err := places.Survey(names)
 	return statuses(all), err
 }

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"github.com/spf13/cobra"
-
-	"github.com/mdmhost/mdmhost/plugins/registry"
-)
+import "github.com/spf13/cobra"
 
 func newPluginLock() *cobra.Command {
 	c := &cobra.Command{
@@ -16,11 +12,7 @@ func newPluginLock() *cobra.Command {
 	s, asJSON := newSettings(c), asJSON(c)
 	c.ValidArgsFunction = completeInstalled
 	c.RunE = func(c *cobra.Command, args []string) error {
-		cfg, err := s.load()
-		if err != nil {
-			return err
-		}
-		places, err := registry.FindPlaces(cfg.Plugins.Path)
+		places, err := s.places()
 		if err != nil {
 			return err
 		}

@@ -17,11 +17,11 @@ func newPluginVerify() *cobra.Command {
 	s, asJSON := newSettings(c), asJSON(c)
 	c.ValidArgsFunction = completeInstalled
 	c.RunE = func(c *cobra.Command, args []string) error {
-		cfg, err := s.load()
+		places, err := s.places()
 		if err != nil {
 			return err
 		}
-		all, err := survey(cfg, args)
+		all, err := survey(places, args)
 		if err != nil {
 			return err
 		}
