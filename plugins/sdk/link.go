@@ -34,8 +34,9 @@ func (l link) guard() grpc.UnaryServerInterceptor {
 		once.Do(func() { os.Stdout, os.Stderr = l.stderr, l.stderr })
 		defer func() {
 			if cause := recover(); cause != nil {
-				l.log.Error("panic in "+info.FullMethod, "panic", fmt.Sprint(cause), "stack", stackOfPanic())
-				err = wire.ToStatus(&sampling.Error{Code: sampling.Internal, Problem: fmt.Sprintf("panic in the plugin: %v", cause), Hint: panicHint(cause)})
+				stack := stackOfPanic()
+				l.log.Error("panic in "+info.FullMethod, "panic", fmt.Sprint(cause), "stack", stack)
+				err = wire.ToStatus(&sampling.Error{Code: sampling.Internal, Problem: fmt.Sprintf("panic in the plugin: %v%s", cause, lineOf(stack)), Hint: panicHint(cause)})
 			}
 		}()
 		reply, err = handler(ctx, req)

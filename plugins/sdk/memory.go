@@ -4,13 +4,15 @@ package sdk
 type memory struct {
 	positions arena[int32]
 	ranked    arena[ranked]
-	err       error // the first failure of the row
+	err       error  // the first failure of the row
+	asked     uint64 // rows so far, over all calls
 }
 
 func (m *memory) reset() {
 	m.positions.reset()
 	m.ranked.reset()
 	m.err = nil
+	m.asked++
 }
 
 func (m *memory) fail(err error) {
@@ -42,26 +44,28 @@ func (a *arena[T]) reset() { a.used, a.want = 0, 0 }
 // RowMemory keeps a value per row between the steps of a run. Make one in the build function of the planner and ask for
 // the row's value with [RowMemory.Of]. A planner with memory must not be declared [Pure].
 type RowMemory[T any] struct {
-	slots []struct {
-		row   int64
-		used  bool
-		value T
-	}
+	slots []*kept[T] // by slot; pointers, so that what Of returned stays where it is when slots are added
 }
 
-// Of returns the row's value: zero in a row's first step, afterwards what was left there.
+// kept is the value of the row that has a slot.
+type kept[T any] struct {
+	row   int64
+	mem   *memory // of the call that asked last, with the row's number in it: rows that begin anew are told apart by both
+	asked uint64
+	value T
+}
+
+// Of returns the row's value: zero when a row's first step asks for it first, afterwards what was left there.
 func (m *RowMemory[T]) Of(r Row) *T {
 	for len(m.slots) <= r.Slot {
-		m.slots = append(m.slots, struct {
-			row   int64
-			used  bool
-			value T
-		}{})
+		m.slots = append(m.slots, nil)
 	}
-	s := &m.slots[r.Slot]
-	if !s.used || s.row != r.Index || r.Step == 0 {
-		var zero T
-		s.row, s.used, s.value = r.Index, true, zero
+	s := m.slots[r.Slot]
+	same := s != nil && s.mem == r.mem && s.asked == r.mem.asked
+	if s == nil || s.row != r.Index || r.Step == 0 && !same {
+		s = &kept[T]{row: r.Index}
+		m.slots[r.Slot] = s
 	}
+	s.mem, s.asked = r.mem, r.mem.asked
 	return &s.value
 }

@@ -128,6 +128,35 @@ func TestNeedsForStaysWithinNeeds(t *testing.T) {
 	}
 }
 
+// TestRowMemoryWithinAStep: what a row leaves in its first step is there when it asks again in the same call, also after other rows
+// have taken slots, and gone when the row begins anew.
+func TestRowMemoryWithinAStep(t *testing.T) {
+	var m sdk.RowMemory[int]
+	var got []int
+	var first *int
+	p := sdk.NewPlannerFunc("remembers", func(r sdk.Row) sdk.Decision {
+		got = append(got, *m.Of(r))
+		*m.Of(r) += 7
+		got = append(got, *m.Of(r))
+		if r.Slot == 0 {
+			first = m.Of(r)
+		} else {
+			*first++ // slots that came later leave it where it was
+		}
+		return r.Nothing()
+	})
+	rows := []sampling.Row{{Index: 1, Slot: 0}, {Index: 2, Slot: 9}}
+	for _, number := range []int{0, 1, 0} { // the last begins anew
+		rows[0].Step, rows[1].Step = number, number
+		if _, err := plan(t, p, ``, rows...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]int{0, 7, 0, 7, 8, 15, 7, 14, 0, 7, 0, 7}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRowMemoryForgetsRowsThatEnded(t *testing.T) {
 	var counts []int
 	p := sdk.NewPlanner("counting", func(struct{}) sdk.PlanRow {

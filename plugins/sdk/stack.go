@@ -23,3 +23,16 @@ func stackOfPanic() string {
 	}
 	return strings.Join(append(lines[:1:1], frames...), "\n")
 }
+
+// lineOf is the author's line in such a stack, as " (main.go:28)"; "" where there is none.
+func lineOf(stack string) string {
+	lines := strings.Split(stack, "\n")
+	for i := 1; i+1 < len(lines); i += 2 {
+		if strings.HasPrefix(lines[i], "runtime.") || strings.HasPrefix(lines[i], "github.com/mdmhost/mdmhost/plugins/sdk.") {
+			continue // on the way from the author's line to the panic
+		}
+		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
+		return " (" + place[strings.LastIndexAny(place, `/\`)+1:] + ")"
+	}
+	return ""
+}

@@ -87,7 +87,7 @@ func TestStacksAreReadable(t *testing.T) {
 				t.Fatal("no error")
 			}
 			if name == "panics" {
-				check(t, err, sampling.Internal, "planner panics: INTERNAL: panic in the plugin: row 4 is odd; the plugin's log has the stack; *")
+				check(t, err, sampling.Internal, "planner panics: INTERNAL: panic in the plugin: row 4 is odd (*.go:*); the plugin's log has the stack; *")
 			}
 			if err := p.Close(); err != nil {
 				t.Fatal(err)

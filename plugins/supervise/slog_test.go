@@ -66,9 +66,9 @@ func TestAuthorsLogs(t *testing.T) {
 // TestStatisticsThatNobodyAskedFor: the commonest mistake of authors is told as what it is.
 func TestStatisticsThatNobodyAskedFor(t *testing.T) {
 	for name, want := range map[string]string{
-		"reads-entropy": "planner reads-entropy: INTERNAL: panic in the plugin: runtime error: index out of range [0] with length 0; a statistic that the plugin does not declare (sdk.Needs) is empty; the plugin's log has the stack*",
-		"reads-logits":  "planner reads-logits: INTERNAL: panic in the plugin: LogitsAt: the row has no logits; declare sdk.Logits in sdk.Needs; *",
-		"reads-top":     "planner reads-top: INTERNAL: panic in the plugin: TopAt: the row has no most probable tokens; declare sdk.TopK(k) in sdk.Needs; *",
+		"reads-entropy": "planner reads-entropy: INTERNAL: panic in the plugin: runtime error: index out of range [0] with length 0 (slog_test.go:*); a statistic that the plugin does not declare (sdk.Needs) is empty; the plugin's log has the stack*",
+		"reads-logits":  "planner reads-logits: INTERNAL: panic in the plugin: LogitsAt: the row has no logits; declare sdk.Logits in sdk.Needs (slog_test.go:*); *",
+		"reads-top":     "planner reads-top: INTERNAL: panic in the plugin: TopAt: the row has no most probable tokens; declare sdk.TopK(k) in sdk.Needs (slog_test.go:*); *",
 	} {
 		_, planner := started(t, supervise.Spec{Name: name})
 		_, err := plan(planner, step())

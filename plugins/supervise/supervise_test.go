@@ -151,7 +151,7 @@ func TestFaultsInPlan(t *testing.T) {
 		want string
 	}{
 		"exits":      {sampling.Crashed, "planner exits: CRASHED: the process exited with status 3 during Plan; its log says: out of cheese; *"},
-		"panics":     {sampling.Internal, "planner panics: INTERNAL: panic in the plugin: row 4 is odd; *"},
+		"panics":     {sampling.Internal, "planner panics: INTERNAL: panic in the plugin: row 4 is odd (plugin_test.go:*); *"},
 		"crashes":    {sampling.Crashed, "planner crashes: CRASHED: the process exited with status 2 during Plan; its log says: panic: in the background; `--set plugins.log=debug` shows the plugin's log; report it to the plugin's author"},
 		"segfaults":  {sampling.Crashed, "planner segfaults: CRASHED: the process exited with status 2 during Plan; its log says: SIGSEGV: segmentation violation; `--set *"},
 		"hangs":      {sampling.Timeout, "planner hangs: TIMEOUT: no answer to Plan within 1s; the process was stopped; raise planner.deadline, or look for what holds it up in its log"},

@@ -164,7 +164,7 @@ func TestFaultsInBuild(t *testing.T) {
 		want string
 	}{
 		"trainer-exits":    {sampling.Crashed, "trainer trainer-exits: CRASHED: the process exited with status 9 during Build; its log says: no more ink; *"},
-		"trainer-panics":   {sampling.Internal, "trainer trainer-panics: INTERNAL: panic in the plugin: tau is odd; *"},
+		"trainer-panics":   {sampling.Internal, "trainer trainer-panics: INTERNAL: panic in the plugin: tau is odd (trainer_test.go:*); *"},
 		"trainer-crashes":  {sampling.Crashed, "trainer trainer-crashes: CRASHED: the process exited with status 2 during Build; its log says: panic: in the background; *"},
 		"trainer-hangs":    {sampling.Timeout, "trainer trainer-hangs: TIMEOUT: no answer to Build within 1s; the process was stopped; *"},
 		"trainer-twisted":  {sampling.ContractViolation, "trainer trainer-twisted: CONTRACT_VIOLATION: graph twisted: trainer_test.go:*: PerRow: Add int64[B, L]; expected float32 [B], one number a row; *"},
