@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
 
 // bench is a folder with the examples, a Python for them, and mdmhost.
@@ -29,6 +31,11 @@ func newBench(t *testing.T) bench {
 		t.Fatal(err)
 	}
 	t.Setenv("PYTHONPATH", filepath.Dir(here))
+	library, err := onnx.FindLibrary("") // from here, not from the folder in which the program lies
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(onnx.LibraryVariable, library)
 	files, err := os.ReadDir(here)
 	if err != nil {
 		t.Fatal(err)
