@@ -76,6 +76,7 @@ var faults = []struct {
 	{fault: "takes-any-slot", check: "session", kind: sampling.KindSampler},
 	{fault: "asks-without-end", check: "session", kind: sampling.KindSampler},
 	{fault: "sampler-with-a-clock", check: "sampler-determinism", kind: sampling.KindSampler},
+	{fault: "sampler-of-random-times", check: "sampler-determinism", kind: sampling.KindSampler},
 	{fault: "sampler-of-batches", check: "sampler-rows", kind: sampling.KindSampler},
 	{fault: "counts-its-graphs", check: "graph-determinism", kind: sampling.KindTrainer},
 	{fault: "stops-gradients", check: "differentiable", kind: sampling.KindTrainer},

@@ -38,9 +38,10 @@ func (steady) Plan(_ context.Context, step *sampling.Step, out []sampling.Decisi
 // errEndless ends a sampler that asks the session without end.
 var errEndless = errors.New("the sampler asks without end")
 
-// counted is a session that counts requests, and can fail or be cancelled at one.
+// counted is a session that counts and keeps requests, and can fail or be cancelled at one.
 type counted struct {
 	sampling.Session
+	asked requests
 	calls int
 	at    int    // the request that then is called before
 	then  func() // nil: nothing
@@ -65,13 +66,16 @@ func (c *counted) Admit(ctx context.Context) ([]sampling.RowState, error) {
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
-	return c.Session.Admit(ctx)
+	rows, err := c.Session.Admit(ctx)
+	c.asked.admitted(rows)
+	return rows, err
 }
 
 func (c *counted) Advance(ctx context.Context, rows []sampling.Advance) ([]sampling.RowState, error) {
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
+	c.asked.steps("Advance", rows)
 	return c.Session.Advance(ctx, rows)
 }
 
@@ -79,7 +83,12 @@ func (c *counted) Denoise(ctx context.Context, rows []sampling.Advance) (*sampli
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
-	return c.Session.Denoise(ctx, rows)
+	c.asked.steps("Denoise", rows)
+	step, err := c.Session.Denoise(ctx, rows)
+	if err == nil {
+		c.asked.denoised(rows, step)
+	}
+	return step, err
 }
 
 func (c *counted) Plan(ctx context.Context) ([]sampling.Decision, error) {
@@ -93,6 +102,7 @@ func (c *counted) Apply(ctx context.Context, decisions []sampling.Decision) ([]s
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
+	c.asked.decides(decisions)
 	return c.Session.Apply(ctx, decisions)
 }
 

@@ -17,8 +17,8 @@ func samplerChecks() []check {
 		one("session", "A run of several rows ends, with every request to the session one that the contract allows.", "Nothing else can be judged without.", (*session).drives),
 		one("emits", "Every row is emitted exactly once, and none is left when Sample returns.", "Rows would be lost.", launched, "session"),
 		one("steps", "Rows take at most the steps that they have.", "Users pay for forward passes.", launched, "session"),
-		one("sampler-determinism", "The same seed gives the same rows, in a fresh process and in a second run.", "A seed would not bring a sample back.", (*session).samplesTheSame, "session", "emits"),
-		one("sampler-rows", "A row comes out the same alone and among others.", "Samples would depend on the size of the batch.", (*session).samplesAlone, "session", "sampler-determinism"),
+		one("sampler-determinism", "The same seed gives the same rows by the same requests (times, decisions), in a fresh process and in a second run.", "A seed would not bring a sample back.", (*session).samplesTheSame, "session", "emits"),
+		one("sampler-rows", "A row comes out the same, at the same times, alone and among others.", "Samples would depend on the size of the batch.", (*session).samplesAlone, "session", "sampler-determinism"),
 		one("sampler-sizes", "No row, 1 row and 64 rows are sampled.", "Users choose.", (*session).sampleSizes, "session"),
 		one("sampler-cancellation", "A run that is cancelled ends at once, and the next one works.", "Ctrl-C would hang.", (*session).samplerCancelled, "session"),
 		one("session-errors", "An error of the session ends Sample with that error.", "A run would go on without its model.", (*session).sessionErrors, "session"),
@@ -29,6 +29,7 @@ func samplerChecks() []check {
 type sampled struct {
 	results map[int64]sampling.Result
 	emitted map[int64]int
+	asked   map[int64][]request
 	calls   int
 	left    error // what Done says
 }
@@ -59,7 +60,7 @@ func (s *session) drivenBy(ctx context.Context, rows []sampling.Request, batch i
 		}
 	}
 	err = bounded(6*s.o.Call, func() error { return l.sampler.Sample(ctx, &c) })
-	out.calls = c.calls
+	out.calls, out.asked = c.calls, c.asked.byRow
 	if troubleOf(err) == refused {
 		out.left = loop.Done()
 		if ended := l.sampler.End(s.ctx); ended != nil && err == nil {
@@ -119,9 +120,17 @@ func (s *session) complete(out *sampled, rows []sampling.Request) {
 	}
 }
 
-// sameSample records the first row that came out otherwise.
-func (s *session) sameSample(check, fix, how string, a, b *sampled, rows []sampling.Request) bool {
+// sameSample records the first row that was asked for, or came out, otherwise. alone: in batches of other sizes.
+func (s *session) sameSample(check, fix, how string, a, b *sampled, rows []sampling.Request, alone bool) bool {
 	for _, r := range rows {
+		x, y := a.asked[r.Index], b.asked[r.Index]
+		if alone {
+			x, y = ofRowAlone(x), ofRowAlone(y)
+		}
+		if d := asksOtherwise(x, y); d != "" {
+			s.find(Error, check, fix, "row %d, %s, %s %s", r.Index, d, how, s.seeded())
+			return false
+		}
 		if x, y := a.results[r.Index], b.results[r.Index]; !slices.Equal(x.Tokens, y.Tokens) {
 			s.find(Error, check, fix, "row %d: %v; then %v, %s %s", r.Index, x.Tokens, y.Tokens, how, s.seeded())
 			return false
@@ -144,7 +153,7 @@ func (s *session) samplesTheSame() {
 			s.blame(check, "a run again", err)
 			return
 		}
-		if !s.sameSample(check, ownRandomness, how, first, again, rows) {
+		if !s.sameSample(check, ownRandomness, how, first, again, rows, false) {
 			return
 		}
 		s.drop()
@@ -163,7 +172,7 @@ func (s *session) samplesAlone() {
 			s.blame("sampler-rows", "a row alone", err)
 			return
 		}
-		if !s.sameSample("sampler-rows", byRow, "sampled alone", together, alone, rows[i:i+1]) {
+		if !s.sameSample("sampler-rows", byRow, "sampled alone", together, alone, rows[i:i+1], true) {
 			return
 		}
 	}
