@@ -23,6 +23,15 @@ type Installation struct {
 	Force  bool     // replace another version
 	Own    []string // names of first-party plugins, which no other may take
 	Log    io.Writer
+
+	only *wanted // nil: whatever the source holds
+}
+
+// wanted is the one plugin that a source must hold.
+type wanted struct {
+	name string
+	pin  Pin
+	lock string // that pins it
 }
 
 // Installed is what came of an installation.
@@ -78,6 +87,9 @@ func (h Home) Install(ctx context.Context, i Installation) (_ *Installed, err er
 	}
 	out := &Installed{Digest: sums.Digest(), Listed: listed,
 		Plugin: &Plugin{Name: from.Name, Path: filepath.Join(h.Plugins, from.Name), Manifest: from.Manifest}}
+	if err := i.only.is(from.Name, out.Digest); err != nil {
+		return fail(err)
+	}
 	if out.Before, err = h.before(lock, out, i.Force); err != nil {
 		return nil, err
 	}
@@ -107,6 +119,19 @@ func (i *Installation) allowed(m *Manifest) error {
 	}
 	_, err := m.EntryHere()
 	return err
+}
+
+// is refuses every other plugin, before anything of it runs.
+func (w *wanted) is(name, digest string) error {
+	switch {
+	case w == nil:
+		return nil
+	case name != w.name:
+		return fmt.Errorf("it holds %s, and %s says that %s comes from there; install the one that you want by its source, or `mdmhost plugin remove %s`", name, w.lock, w.name, w.name)
+	case digest != w.pin.Digest:
+		return fmt.Errorf("it holds %s %s, and %s pins %s%s; to take the other, install it by its source with --force", w.name, digest, w.lock, w.pin.Digest, of(w.pin.Version))
+	}
+	return nil
 }
 
 // before finds what the installation would replace: what is installed, or what the lock of a fresh checkout pins. Another version,

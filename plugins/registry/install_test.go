@@ -207,3 +207,35 @@ func TestRestore(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// What a source holds instead of the plugin that the lock pins is refused before its setup runs.
+func TestRestoreOfAnotherPlugin(t *testing.T) {
+	evil := map[string]string{"setup": "#!/bin/sh\necho ran >../../../../ran\n"}
+	for name, c := range map[string]struct{ from, to, want string }{
+		"name":    {"name: calm", "name: other", "plugin from ../calm: it holds other, and mdmhost.lock says that calm comes from there"},
+		"version": {"0.1.0", "0.2.0", "plugin from ../calm: it holds calm sha256:"},
+		"files":   {"a test", "a change", "; to take the other, install it by its source with --force"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := here(t)
+			_, _, err := install(t, p.Project, plugin(t, "../calm", nil), false)
+			must(t, err)
+			must(t, os.RemoveAll(".mdmhost"))
+			before := tree(t, "..")
+			evil["plugin.yaml"] = strings.Replace(manifest, c.from, c.to, 1) + "setup: setup\n"
+			plugin(t, "../calm", evil)
+			all, err := p.Project.Restore(t.Context(), registry.Installation{Log: os.Stderr})
+			if err == nil || !strings.Contains(err.Error(), c.want) || len(all) != 0 {
+				t.Errorf("%d installed, error %v", len(all), err)
+			}
+			after := tree(t, "..")
+			for _, changed := range []string{"calm/plugin.yaml", "calm/setup"} {
+				delete(before, changed)
+				delete(after, changed)
+			}
+			if diff := cmp.Diff(before, after); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -9,7 +9,8 @@ import (
 )
 
 // Restore installs, each from the source that the lock remembers, the plugins that the home's lock pins and that are not there as
-// pinned. One that its source no longer gives is an error, after the others were tried.
+// pinned. One that its source no longer gives, by name and digest, is an error, after the others were tried; nothing of what the
+// source gives instead runs.
 func (h Home) Restore(ctx context.Context, i Installation) (out []*Installed, err error) {
 	lock, err := ReadLock(h.Lock)
 	if err != nil {
@@ -24,7 +25,7 @@ func (h Home) Restore(ctx context.Context, i Installation) (out []*Installed, er
 			err = errors.Join(err, fmt.Errorf("plugin %s: %s does not say where it came from; name its source", name, lock.Path))
 			continue
 		}
-		i.Source, i.Force = lock.source(pin), false
+		i.Source, i.Force, i.only = lock.source(pin), false, &wanted{name, pin, lock.Path}
 		one, fault := h.Install(ctx, i)
 		if err = errors.Join(err, fault); fault == nil {
 			out = append(out, one)
