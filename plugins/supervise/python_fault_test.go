@@ -19,12 +19,13 @@ func TestPythonFaults(t *testing.T) {
 		code sampling.Code
 		want string
 	}{
-		"raises":     {sampling.Internal, "planner raises, row 4, step 1: INTERNAL: exception in the plugin: KeyError: 'row 4 is odd' (planners.py, line *)" + hint},
+		"raises":     {sampling.Internal, "planner raises, row 4, step 1: INTERNAL: exception in the plugin: KeyError: 'row 4 is odd' (planners.py:* in raises)" + hint},
+		"interrupts": {sampling.Internal, "planner interrupts, row 4, step 1: INTERNAL: exception in the plugin: KeyboardInterrupt (planners.py:* in interrupts)" + hint},
 		"refuses":    {sampling.Exhausted, "planner refuses, row 4, step 1: EXHAUSTED: no more quota; ask for more"},
-		"memory":     {sampling.Exhausted, "planner memory, row 4, step 1: EXHAUSTED: the plugin has no memory left (planners.py, line *); use a smaller batch, *"},
-		"undeclared": {sampling.ContractViolation, `planner undeclared, row 4, step 1: CONTRACT_VIOLATION: p1 did not come: the plugin's needs do not declare it; add "p1" to needs`},
+		"memory":     {sampling.Exhausted, "planner memory, row 4, step 1: EXHAUSTED: the plugin has no memory left (planners.py:* in *); use a smaller batch, *"},
+		"undeclared": {sampling.ContractViolation, `planner undeclared, row 4, step 1: CONTRACT_VIOLATION: p1 did not come: the plugin's needs do not declare it (planners.py:* in <lambda>); add "p1" to needs`},
 		"none":       {sampling.ContractViolation, "planner none, row 4, step 1: CONTRACT_VIOLATION: the planner returned NoneType, expected a decision; *"},
-		"beyond":     {sampling.ContractViolation, "planner beyond, row 4, step 1: CONTRACT_VIOLATION: open 3, expected a position from 0 to 2*"},
+		"beyond":     {sampling.ContractViolation, "planner beyond, row 4, step 1: CONTRACT_VIOLATION: open 3, expected a position from 0 to 2 (planners.py:* in <lambda>)*"},
 		"mask":       {sampling.ContractViolation, "planner mask, row 4, step 1: CONTRACT_VIOLATION: open: expected whole numbers, found bool; np.flatnonzero makes positions of a condition*"},
 		"floats":     {sampling.ContractViolation, "planner floats, row 4, step 1: CONTRACT_VIOLATION: open: expected whole numbers, found float64*"},
 		"nan":        {sampling.ContractViolation, "planner nan, row 4, step 1: CONTRACT_VIOLATION: metric gain is nan, expected a finite number*"},

@@ -148,7 +148,7 @@ class Decision:
         return at
 
 
-def locate(error: Exception, row: "Row | None") -> Any:
+def locate(error: BaseException, row: "Row | None") -> Any:
     """Notes the row in which an author's code failed, unless the error knows its own place, and returns the error."""
     if row is not None and not (isinstance(error, PluginError) and error.object):
         error.mdmhost_row = (row.index, row.step)  # type: ignore[attr-defined]

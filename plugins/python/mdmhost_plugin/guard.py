@@ -45,7 +45,7 @@ class Guard:
                 self._leave(e)
             except Cancelled as e:
                 context.abort(grpc.StatusCode.CANCELLED, _clip(str(e)))
-            except Exception as e:
+            except BaseException as e:  # also KeyboardInterrupt and CancelledError, which gRPC would leave unanswered
                 error = self.explain(name, e)
             finally:
                 with self._count:
@@ -61,13 +61,15 @@ class Guard:
         with self._count:
             return self._count.wait_for(lambda: self._active == 0, timeout)
 
-    def explain(self, name: str, e: Exception) -> PluginError:
+    def explain(self, name: str, e: BaseException) -> PluginError:
         """The error that the host gets. What is no PluginError is logged with its traceback."""
         row = getattr(e, "mdmhost_row", None)
         where = self._plugin + (f", row {row[0]}, step {row[1]}" if row else "")
         if isinstance(e, PluginError):
             if not e.object:
                 e.object = where
+                if _kit_raised(e):
+                    e.problem += author_line(e)
             if e.code == INTERNAL and e.__cause__ is not None:
                 self._log.error("error in %s", name, exc_info=e)
             return e
@@ -87,9 +89,19 @@ class Guard:
 
 
 def author_line(e: BaseException) -> str:
-    """The innermost line of code that is neither the kit's nor an installed package's."""
-    own = [f for f in traceback.extract_tb(e.__traceback__) if not f.filename.startswith(_HERE) and "site-packages" not in f.filename]
-    return f" ({os.path.basename(own[-1].filename)}, line {own[-1].lineno})" if own else ""
+    """The innermost line of code that is neither the kit's nor an installed package's, as " (calm.py:16 in calm)"; "" where there is none."""
+    own = [f for f in traceback.extract_tb(e.__traceback__) if not _of_kit(f) and "site-packages" not in f.filename]
+    return f" ({os.path.basename(own[-1].filename)}:{own[-1].lineno} in {own[-1].name})" if own else ""
+
+
+def _kit_raised(e: BaseException) -> bool:
+    """Tells whether the kit itself found the mistake; what authors raise on purpose speaks for itself."""
+    frames = traceback.extract_tb(e.__traceback__)
+    return bool(frames) and _of_kit(frames[-1])
+
+
+def _of_kit(frame: traceback.FrameSummary) -> bool:
+    return frame.filename.startswith(_HERE + os.sep)
 
 
 def details(error: PluginError) -> bytes:

@@ -33,7 +33,7 @@ class Planner(Plugin):
         for row in step:
             try:
                 out.append(self.plan_row(row))
-            except Exception as e:
+            except BaseException as e:
                 locate(e, row)
                 raise
         return out

@@ -91,6 +91,10 @@ def raises(row):
     raise KeyError(f"row {row.index} is odd")
 
 
+def interrupts(row):
+    raise KeyboardInterrupt
+
+
 def segfaults(row):
     ctypes.string_at(0)
 
@@ -160,7 +164,7 @@ def sampler_hangs(session, run, o):
 
 PLUGINS = {
     "calm": calm, "mirror": Mirror, "batch": Batch, "counts": Counts, "masked": masked, "driven": driven, "sampler-hangs": sampler_hangs,
-    "prints": faulty(prints), "raises": faulty(raises), "refuses": faulty(refuses), "logs": faulty(logs), "dies-once": faulty(dies_once, pure=True),
+    "prints": faulty(prints), "raises": faulty(raises), "interrupts": faulty(interrupts), "refuses": faulty(refuses), "logs": faulty(logs), "dies-once": faulty(dies_once, pure=True),
     "exits": faulty(exits), "segfaults": faulty(segfaults), "hangs": faulty(lambda row: time.sleep(3600)),
     "background": faulty(background), "undeclared": faulty(lambda row: row.p1), "memory": faulty(lambda row: (_ for _ in ()).throw(MemoryError())),
     "none": returns(lambda row: None), "beyond": returns(lambda row: row.open([row.n])), "mask": returns(lambda row: row.open(row.flags > 0)),
