@@ -77,6 +77,49 @@ func TestShortVariables(t *testing.T) {
 	}
 }
 
+// An empty short variable is none: what a file says stays. A level in capitals is told with the one that was meant.
+func TestEmptyShortVariables(t *testing.T) {
+	file := write(t, "mine.yaml", "plugins: {log: info, path: /p}\n")
+	c := load(t, config.Sources{File: file, Environ: []string{"MDMHOST_LOG=", "MDMHOST_PLUGIN_PATH=", "MDMHOST_REATTACH="}})
+	if c.Plugins.Log != "info" || c.Plugins.Path != "/p" || c.Plugins.Reattach != "" {
+		t.Errorf("%+v", c.Plugins)
+	}
+	for given, want := range map[string]string{
+		"DEBUG": `MDMHOST_LOG: plugins.log: expected off, error, warn, info or debug, found "DEBUG"; did you mean debug?`,
+		"trace": `MDMHOST_LOG: plugins.log: expected off, error, warn, info or debug, found "trace"`,
+	} {
+		if _, err := config.Load(config.Sources{Environ: []string{"MDMHOST_LOG=" + given}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", given, err)
+		}
+	}
+}
+
+// Entries of plugins.env are names as manifests hold them, or NAME=value; what is no such name is told with the form that is right.
+func TestNamesOfVariables(t *testing.T) {
+	for given, want := range map[string][]string{
+		"": {}, "FOO:HOME": {"FOO", "HOME"}, `["FOO","_b=1:2,3 *","EMPTY="]`: {"FOO", "_b=1:2,3 *", "EMPTY="}, "A=b c:D": {"A=b c", "D"},
+	} {
+		c := load(t, config.Sources{Flags: []config.Assignment{{Key: "plugins.env", Value: given, Flag: "--set plugins.env"}}})
+		if diff := cmp.Diff(want, c.Plugins.Env); diff != "" {
+			t.Errorf("%s: %s", given, diff)
+		}
+	}
+	const form = `, such as ["FOO","HOME"] or FOO:HOME, found `
+	for given, want := range map[string]string{
+		"FOO,HOME,NOTSET": form + `"FOO,HOME,NOTSET"`, "*": form + `"*"`, "FOO HOME": form + `"FOO HOME"`, "FOO: HOME": form + `" HOME"`, "9A": form + `"9A"`,
+		"=x": form + `"=x"`, "FOO:A-B=1": form + `"A-B=1"`, "[FOO,HOME]": form + `"[FOO,HOME]"`, `["FOO",""]`: form + `""`,
+	} {
+		_, err := config.Load(config.Sources{Flags: []config.Assignment{{Key: "plugins.env", Value: given, Flag: "--set plugins.env"}}})
+		if err == nil || !strings.HasSuffix(err.Error(), want) || !strings.Contains(err.Error(), "--set plugins.env: expected a list of ") {
+			t.Errorf("%s: error %v, expected %s", given, err, want)
+		}
+	}
+	_, err := config.Load(config.Sources{File: write(t, "mine.yaml", "plugins: {env: [FOO, '*']}\n")})
+	if err == nil || !strings.HasSuffix(err.Error(), `mine.yaml:1: plugins.env: expected a list of names of environment variables, or NAME=value, such as [FOO, HOME], found "*"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestEveryKeyReachesItsField(t *testing.T) {
 	values := map[string]string{
 		"model": "m", "runtime.kind": "onnx", "runtime.provider": "auto", "runtime.threads": "2", "runtime.device": "1",

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,10 +14,15 @@ type Key struct {
 	Enum    []string // texts that are allowed, or nil
 	Min     *float64
 	Max     *float64
-	Above   bool // Min itself is not allowed
-	Below   bool // Max itself is not allowed
+	Above   bool           // Min itself is not allowed
+	Below   bool           // Max itself is not allowed
+	Each    *regexp.Regexp // of a list of texts: what each entry must fit, or nil
+	EachIs  string         // what Each stands for, as messages say it
 	Help    string
 }
+
+// variable is the name of an environment variable, as in the manifests of plugins, or NAME=value.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(=[^\x00]*)?$`)
 
 func at(v float64) *float64 { return &v }
 
@@ -44,7 +50,7 @@ var samplingKeys = []Key{
 	{Name: "plugins.call_timeout", Kind: Float, Default: 30.0, Min: at(0), Above: true, Max: at(86400), Help: "seconds that a plugin may take for one answer"},
 	{Name: "plugins.log", Kind: String, Default: "warn", Enum: []string{"off", "error", "warn", "info", "debug"}, Help: "least level shown of what plugins log, and of what the host says of them; debug shows what they print, too (MDMHOST_LOG)"},
 	{Name: "plugins.path", Kind: String, Default: "", Help: "folders in which plugins are looked for by their names, after those in this program and before the project's .mdmhost/plugins and the user's, separated as in PATH (MDMHOST_PLUGIN_PATH)"},
-	{Name: "plugins.env", Kind: Texts, Default: []any{}, Help: "environment variables that plugins may see, by their names, or set for them, as NAME=value; they see no others"},
+	{Name: "plugins.env", Kind: Texts, Default: []any{}, Each: variable, EachIs: "names of environment variables, or NAME=value", Help: "environment variables that plugins may see, by their names, or set for them, as NAME=value; they see no others. On the command line as FOO:HOME, or as a JSON list, such as [\"FOO\",\"NAME=a:b\"]"},
 	{Name: "plugins.mtls", Kind: Bool, Default: false, Help: "let host and plugin prove to each other who they are, by certificates made for the process (mutual TLS)"},
 	{Name: "plugins.memory", Kind: Int, Default: 0, Min: at(0), Help: "MiB of memory that a plugin's process may take, on Linux; one in Go needs some 128 to start, one in Python more (0: no limit)"},
 	{Name: "plugins.open_files", Kind: Int, Default: 0, Min: at(0), Help: "files that a plugin's process may have open, on Linux; it needs some 24 (0: the system's own limit)"},

@@ -30,7 +30,7 @@ const EnvFile = "MDMHOST_CONFIG"
 // reserved are variables that begin like settings and mean something else: those of benchmarks and of plugin processes.
 var reserved = []string{EnvFile, "MDMHOST_PEERS", "MDMHOST_PLUGIN", "MDMHOST_LIFELINE_FD", "MDMHOST_SHARED_FD"}
 
-// shortVariables are variables with names of their own that stand for a key.
+// shortVariables are variables with names of their own that stand for a key. An empty one is as if it were not set, as with EnvFile.
 var shortVariables = map[string]string{"MDMHOST_LOG": "plugins.log", "MDMHOST_PLUGIN_PATH": "plugins.path", "MDMHOST_REATTACH": "plugins.reattach"}
 
 func defaults() []setting {
@@ -53,6 +53,9 @@ func fromEnv(environ []string) ([]setting, error) {
 		TransformFunc: func(name, value string) (string, any) {
 			if !slices.Contains(reserved, name) {
 				key, short := shortVariables[name]
+				if short && value == "" {
+					return "", nil
+				}
 				if !short {
 					key = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, envPrefix), "__", "."))
 				}

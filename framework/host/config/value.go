@@ -31,17 +31,23 @@ type Text string
 func (k *Key) parse(v any) (any, error) {
 	out, ok := convert(k.Kind, v)
 	if !ok {
-		return nil, fmt.Errorf("expected %s, found %s", k.expected(), quote(v))
+		return nil, fmt.Errorf("expected %s%s, found %s", k.expected(), k.example(v), quote(v))
 	}
 	switch n := out.(type) {
 	case string:
 		if k.Enum != nil && !slices.Contains(k.Enum, n) {
-			return nil, fmt.Errorf("expected %s, found %q%s", k.expected(), n, perhaps(n, k.Enum))
+			return nil, fmt.Errorf("expected %s, found %q%s", k.expected(), n, perhaps(strings.ToLower(n), k.Enum))
 		}
 	case int:
 		ok = k.within(float64(n))
 	case float64:
 		ok = k.within(n)
+	case []string:
+		if k.Each != nil {
+			if at := slices.IndexFunc(n, func(s string) bool { return !k.Each.MatchString(s) }); at >= 0 {
+				return nil, fmt.Errorf("expected a list of %s%s, found %q", k.EachIs, k.example(v), n[at])
+			}
+		}
 	case []int32:
 		ok = !slices.ContainsFunc(n, func(i int32) bool { return !k.within(float64(i)) })
 	}
@@ -80,6 +86,17 @@ func (k *Key) expected() string {
 		s += map[bool]string{true: " below ", false: " up to "}[k.Below] + number(*k.Max)
 	}
 	return strings.TrimPrefix(s, "a text or ")
+}
+
+// example shows how a list of texts is written where v came from.
+func (k *Key) example(v any) string {
+	if k.Kind != Texts {
+		return ""
+	}
+	if _, bare := v.(Text); !bare {
+		return ", such as [FOO, HOME]"
+	}
+	return `, such as ["FOO","HOME"] or FOO:HOME`
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
