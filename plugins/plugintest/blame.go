@@ -99,10 +99,12 @@ func fix(check string, err error) string {
 	if text := fixes[check]; text != "" {
 		return text
 	}
-	switch troubleOf(err) {
-	case crashed:
+	switch t := troubleOf(err); {
+	case t == crashed && codeOf(err) == sampling.Internal:
+		return "look at the line that the error names: a statistic that is not in Needs is empty, and a row may have nothing eligible; the plugin's log has the stack (plugins.log=debug)"
+	case t == crashed:
 		return "let what cannot be answered be an error in reply, never the end of the process; the plugin's log has the stack (plugins.log=debug)"
-	case hung:
+	case t == hung:
 		return "answer, or return an error; the host ends a process that does not"
 	}
 	var e *sampling.Error

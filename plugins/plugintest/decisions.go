@@ -180,17 +180,26 @@ func (s *session) terminates(r sampling.Request, o *outcome, few bool) {
 		if a.decision.Fill != sampling.FillNone {
 			opened++
 		}
-		left = masks(&a.row) - len(a.decision.Open) - len(a.decision.Overwrite)
+		left = masks(&a.row) - len(a.decision.Open) + len(a.decision.Remask)
+		for _, w := range a.decision.Overwrite {
+			if a.row.Flags[w.Position]&sampling.Masked != 0 {
+				left--
+			}
+		}
 	}
 	result := o.results[r.Index]
 	n := len(o.rows[r.Index])
 	switch {
+	case n > 0 && result.Finish == sampling.FinishStop && left > 0:
+		s.find(Warning, "termination", "say done when the row is full, or open what is left with it; the samples of a planner that leaves masks on purpose have them", "row %d: the planner finishes the row in step %d of %d with %d of %d positions masked %s", r.Index, n, o.rows[r.Index][n-1].row.Steps, left, len(r.Tokens), s.seeded())
 	case n == 0 || result.Finish != sampling.FinishSteps:
 	case opened == 0:
 		s.find(Error, "termination", "open at least one position in a step, or all that are left in the last (step + 1 == steps)", "row %d: nothing was opened in %d steps, and the host opened the whole row at once %s", r.Index, n, s.seeded())
 	case !s.about.Adaptive:
 		s.find(Error, "termination", "open everything that is left in the last step (step + 1 == steps, or s == 0), or describe the planner as adaptive", "row %d: after the last of %d steps %d positions were still masked %s", r.Index, n, left, s.seeded())
-	case !few && !s.about.CanRemask:
+	case !few && s.about.CanRemask:
+		s.find(Warning, "termination", "remask less towards the end, and fill the row in the last step (step + 1 == steps)", "row %d: after all of %d steps, one for each blank, %d positions were masked, and the host opened them at once %s", r.Index, n, left, s.seeded())
+	case !few:
 		s.find(Error, "termination", "open at least one position in every step, whatever the threshold says", "row %d: with a step for each blank, %d positions were still masked after the last of %d %s", r.Index, left, n, s.seeded())
 	}
 }

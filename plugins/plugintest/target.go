@@ -123,7 +123,7 @@ func bounded(limit time.Duration, f func() error) error {
 	go func() {
 		defer func() {
 			if cause := recover(); cause != nil {
-				done <- &sampling.Error{Code: sampling.Internal, Object: "plugin", Problem: panicked + fmt.Sprint(cause), Hint: author(debug.Stack())}
+				done <- &sampling.Error{Code: sampling.Internal, Object: "plugin", Problem: panicked + fmt.Sprint(cause) + author(debug.Stack())}
 			}
 		}()
 		done <- f()
@@ -138,13 +138,17 @@ func bounded(limit time.Duration, f func() error) error {
 	}
 }
 
-// author returns the line of a stack that names where it panicked: the first after the panic.
+// author is the line of a stack that panicked, the first after the panic, as " (/path/main.go:28)".
 func author(stack []byte) string {
 	lines := strings.Split(string(stack), "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, "panic(") && i+3 < len(lines) {
-			return "at " + strings.TrimSpace(lines[i+3])
+			for i += 2; i+3 < len(lines) && strings.HasPrefix(lines[i], "runtime."); {
+				i += 2 // on the way from the author's line to the panic
+			}
+			place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
+			return " (" + place + ")"
 		}
 	}
-	return "see its stack"
+	return ""
 }
