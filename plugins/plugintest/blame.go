@@ -81,6 +81,7 @@ func said(err error) string {
 
 // fixes are what to do about a check whose situation goes wrong, whether by a crash, a hang or an error.
 var fixes = map[string]string{
+	"spec":            "mend what the problem names; plugins/proto/mdmhost/v1/plugin.proto has what each part of BuildReply must be, and the kits' helpers write it",
 	"kill":            "look whether the process that has left a lock or a socket behind still lives, and take over from one that does not",
 	"start":           "let the defaults make a run that works: it is what everybody tries first",
 	"option-defaults": "accept the default that the schema states, or state another",

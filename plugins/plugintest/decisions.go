@@ -23,7 +23,7 @@ func decisionChecks() []check {
 		passing("remask-declared", "Only planners described with can_remask mask written positions again.", "Without it written positions have no statistics."),
 		passing("insertion", "Planners insert and delete nothing.", "Rows of masked models keep their length."),
 		passing("times", "next_t, acted_as, done and go_on are times and steps of the row.", "The sampler goes on from them."),
-		passing("metrics", "Metrics are finite numbers.", "Traces are JSON, which has no others."),
+		passing("metrics", "Metrics are finite numbers, with names of letters, digits and ._:/-.", "Traces are JSON, which has no other numbers; tables and plots show the names."),
 		{Rule: Rule{"step-unchanged", "decisions", "The step that is given is left as it is.", "In process, its slices are the host's own.", planners}, value: true, after: []string{"plan"}},
 		{Rule: Rule{"determinism", "decisions", "The same steps in a fresh process give the same decisions.", "A seed would not bring a sample back.", planners}, after: []string{"plan"}, run: (*session).determinism},
 		{Rule: Rule{"second-run", "decisions", "A second run in the same process decides as the first.", "What one run leaves behind would change the next.", planners}, after: []string{"plan", "determinism"}, run: (*session).secondRun},

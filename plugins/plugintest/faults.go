@@ -180,6 +180,12 @@ func (s *session) shutdown() {
 	s.find(Error, "shutdown", "serve go-plugin's GRPCController, whose Shutdown ends the process, and do not wait there", "asked to end (Shutdown), the process was still there after %v and was killed", grace)
 }
 
+const (
+	warmth = 10        // calls, after which the memory of a process is looked at
+	far    = 256 << 20 // bytes of growth, at which the check ends before the machine's memory does
+	leaked = "drop in End what a run keeps, and reuse buffers"
+)
+
 // memory looks at the resident memory of the process three times over a run of calls.
 func (s *session) memory() {
 	calls := 500
@@ -193,6 +199,7 @@ func (s *session) memory() {
 		return
 	}
 	var seen []int64
+	var warm int64 // bytes after the first calls, when libraries are loaded
 	for i := 0; i <= calls && err == nil; i++ {
 		if i%(calls/4) == 0 && i > 0 {
 			n, ok := resident(l.process.Pid())
@@ -212,6 +219,14 @@ func (s *session) memory() {
 		if err == nil {
 			err = l.Plan(s.ctx, step, make([]sampling.Decision, len(step.Rows)))
 		}
+		switch now, _ := resident(l.process.Pid()); {
+		case i == warmth:
+			warm = now
+		case i > warmth && now-warm > far:
+			s.find(Warning, "memory", leaked, "the process grew by %d MiB in %d calls, and the check stopped there", (now-warm)>>20, i-warmth)
+			s.drop()
+			return
+		}
 	}
 	if err == nil {
 		err = l.End(s.ctx)
@@ -221,6 +236,6 @@ func (s *session) memory() {
 		return
 	}
 	if a, b := seen[2]-seen[1], seen[3]-seen[2]; a > 2<<20 && b > 2<<20 && a+b > 8<<20 {
-		s.find(Warning, "memory", "drop in End what a run keeps, and reuse buffers", "the process grew by %d MiB in %d calls, and went on growing (%d, %d, %d, %d MiB)", (seen[3]-seen[1])>>20, calls/2, seen[0]>>20, seen[1]>>20, seen[2]>>20, seen[3]>>20)
+		s.find(Warning, "memory", leaked, "the process grew by %d MiB in %d calls, and went on growing (%d, %d, %d, %d MiB)", (seen[3]-seen[1])>>20, calls/2, seen[0]>>20, seen[1]>>20, seen[2]>>20, seen[3]>>20)
 	}
 }

@@ -3,6 +3,7 @@ package plugintest
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -23,6 +24,9 @@ func (s *session) judge(row *sampling.Row, d *sampling.Decision) {
 	d.Refused = 0
 	j.times(d)
 	for name, x := range d.Metrics {
+		if !metricName.MatchString(name) {
+			s.find(Warning, "metrics", "name metrics by letters, digits and ._:/-, such as calm.share", "row %d, step %d: reports a metric named %q %s", row.Index, row.Step, name, s.seeded())
+		}
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			j.find("metrics", "leave a metric out where there is no number, such as the mean of nothing", "reports metric %q as %v", name, x)
 			d.Metrics = nil
@@ -30,6 +34,9 @@ func (s *session) judge(row *sampling.Row, d *sampling.Decision) {
 		}
 	}
 }
+
+// metricName is what names of metrics look like in traces, tables and plots.
+var metricName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
 
 type judgement struct {
 	s     *session

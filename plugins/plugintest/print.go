@@ -58,22 +58,38 @@ func (r *Report) printFindings(p *printer, severity Severity, title string) {
 		return
 	}
 	p.line("\n%s\n", title)
-	for i, f := range r.Findings {
-		if f.Severity != severity {
+	for _, check := range groups(r.Findings, func(f *Finding) string { return f.Check }) {
+		check = slices.DeleteFunc(check, func(f Finding) bool { return f.Severity != severity })
+		if len(check) == 0 {
 			continue
 		}
-		same := func(g Finding) bool { return g.Check == f.Check && g.Severity == f.Severity }
-		if !slices.ContainsFunc(r.Findings[:i], same) {
-			p.line("  %s: %s", f.Check, r.rule(f.Check))
-		}
-		p.line("      %s", readable(f.Problem))
-		if f.Again > 0 {
-			p.line("      and %s more", number(f.Again, "place"))
-		}
-		if !slices.ContainsFunc(r.Findings[i+1:], func(g Finding) bool { return same(g) && g.Fix == f.Fix }) {
-			p.line("      -> %s", readable(f.Fix))
+		p.line("  %s: %s", check[0].Check, r.rule(check[0].Check))
+		for _, mended := range groups(check, func(f *Finding) string { return f.Fix }) { // by one fix
+			again := 0
+			for _, f := range mended {
+				p.line("      %s", readable(f.Problem))
+				again += f.Again
+			}
+			if again > 0 {
+				p.line("      and %s more", number(again, "place"))
+			}
+			p.line("      -> %s", readable(mended[0].Fix))
 		}
 	}
+}
+
+// groups are the findings with the same key, in the order of the first of each.
+func groups(all []Finding, key func(*Finding) string) (out [][]Finding) {
+	at := map[string]int{}
+	for i := range all {
+		k := key(&all[i])
+		if _, ok := at[k]; !ok {
+			at[k] = len(out)
+			out = append(out, nil)
+		}
+		out[at[k]] = append(out[at[k]], all[i])
+	}
+	return out
 }
 
 // rule is the text of a rule.

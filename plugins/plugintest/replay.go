@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -52,13 +53,13 @@ func ReadRecording(r io.Reader) (*Recording, error) {
 		if err := json.Unmarshal(lines.Bytes(), &struct {
 			Event *string `json:"event"`
 		}{&call.Event}); err != nil {
-			return nil, fmt.Errorf("trace, line %d: expected a JSON object: %w", n, err)
+			return nil, fmt.Errorf("trace, line %d: %w", n, notJSON(err))
 		}
 		if call.Event != sampling.TraceStart && call.Event != sampling.TracePlan {
 			continue
 		}
 		if err := json.Unmarshal(lines.Bytes(), &call); err != nil {
-			return nil, fmt.Errorf("trace, line %d: %w", n, err)
+			return nil, fmt.Errorf("trace, line %d: %w", n, notJSON(err))
 		}
 		if err := out.add(&call, n); err != nil {
 			return nil, fmt.Errorf("trace, line %d: %w", n, err)
@@ -71,6 +72,21 @@ func ReadRecording(r io.Reader) (*Recording, error) {
 		return nil, fmt.Errorf("trace: it holds no calls of a planner; record them: mdmhost sample --trace FILE --record")
 	}
 	return out, nil
+}
+
+// notJSON says what a line is instead of an event of a trace, without the types of this program.
+func notJSON(err error) error {
+	var other *json.UnmarshalTypeError
+	var broken *json.SyntaxError
+	switch {
+	case errors.As(err, &broken):
+		return fmt.Errorf("expected a JSON object: %w", err)
+	case errors.As(err, &other) && other.Field != "":
+		return fmt.Errorf("the field %s has another type, found a %s; record the run anew", other.Field, other.Value)
+	case errors.As(err, &other):
+		return fmt.Errorf("expected a JSON object, found %s; name a file of mdmhost sample --trace FILE --record", other.Value)
+	}
+	return err
 }
 
 func (r *Recording) add(call *sampling.TraceCall, line int) error {

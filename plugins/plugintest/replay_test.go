@@ -128,7 +128,8 @@ func TestTracesThatAreNoRecordings(t *testing.T) {
 		"line 1: event start: the answer is no message":                                  `{"event":"start","question":"","answer":"/w=="}` + "\n",
 		"line 3: 0 decisions, expected":                                                  lines[0] + lines[1] + lines[2][:strings.Index(lines[2], `"answer"`)] + `"answer":""}`,
 		"line 1: illegal base64 data":                                                    `{"event":"start","question":"*"}`,
-		"cannot unmarshal number into Go struct field .event ":                           `{"event":7}`,
+		"the field event has another type, found a number":                               `{"event":7}`,
+		"line 1: expected a JSON object, found array":                                    "[]\n",
 	} {
 		if strings.HasPrefix(want, "line 1: event plan") || strings.HasPrefix(want, "line 3") {
 			want = want[strings.Index(want, ": ")+2:]

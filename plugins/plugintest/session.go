@@ -25,7 +25,7 @@ type Options struct {
 	Same     bool       // answers that differ from the recorded ones are errors, not warnings
 }
 
-// atMost is how many findings of one check are told in full.
+// atMost is how many findings with the same check and fix are told in full.
 const atMost = 3
 
 // session is one examination.
@@ -128,12 +128,12 @@ func (s *session) conclude(c *check) {
 	s.report.Checks = append(s.report.Checks, o)
 }
 
-// find records a finding; of one check a few are told in full.
+// find records a finding; of those with the same check and fix a few are told in full.
 func (s *session) find(severity Severity, check, fix, problem string, args ...any) {
 	f := Finding{Severity: severity, Check: check, Problem: fmt.Sprintf(problem, args...), Fix: fix}
 	last, told := -1, 0
 	for i, g := range s.report.Findings {
-		if g.Check == check && g.Severity == severity {
+		if g.Check == check && g.Severity == severity && g.Fix == fix {
 			if last, told = i, told+1; g.Problem == f.Problem {
 				return
 			}

@@ -62,9 +62,13 @@ func (s *session) launch() {
 	case strings.Contains(text, "during Describe"), strings.Contains(text, "answer to Describe"):
 		id, fix = "description", "answer Describe at any time, before any run"
 	case codeOf(err) == sampling.Crashed:
-		fix = "make it start: its last words say what is missing"
+		fix = "make it start: its last words say what is missing; it sees no variable of the environment, not even HOME and PATH, but those that plugins.env names"
 	case codeOf(err) == sampling.Timeout:
 		fix = "serve first, and load models and libraries in Start"
+	}
+	var e *sampling.Error
+	if errors.As(err, &e) && e.Code == sampling.InvalidConfig && e.Hint != "" { // it was not even started
+		fix = e.Hint
 	}
 	s.find(Error, id, fix, "%s", said(err))
 	s.life = nil

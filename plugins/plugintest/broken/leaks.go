@@ -5,11 +5,14 @@ import (
 	"github.com/mdmhost/mdmhost/plugins/sdk"
 )
 
-// leaks keeps every step that it has seen.
-func leaks() {
+// leaks keeps something of every step that it has seen: 256 KiB, or 12 MiB.
+func leaks()     { keeps(256 << 10) }
+func leaksFast() { keeps(12 << 20) }
+
+func keeps(bytes int) {
 	var all [][]byte
 	sdk.Serve(&byHand{plan: func(step *sampling.Step, out []sampling.Decision) error {
-		page := make([]byte, 256<<10)
+		page := make([]byte, bytes)
 		for i := range page {
 			page[i] = byte(i)
 		}
