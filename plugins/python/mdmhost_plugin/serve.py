@@ -15,8 +15,8 @@ from .handshake import greet, socket_path, started_by_host, take_stdout
 def serve(plugin: Plugin | type[Plugin]) -> NoReturn:
     """Serves a planner, sampler or trainer until the host is done; it ends the process. Of a class, every run gets a value of its own.
 
-    Started by hand, the process says what it is; with the argument `describe` it prints its description as JSON, with `--debug` it waits
-    for a host that is told where it is.
+    Started by hand, the process says what it is and how it is used; with the argument `describe` it prints its description as JSON, with
+    `--debug` it waits for a host that is told where it is.
     """
     make, args = fresh(plugin), sys.argv[1:]
     try:
@@ -33,7 +33,7 @@ def serve(plugin: Plugin | type[Plugin]) -> NoReturn:
         from .debug import debug
 
         sys.exit(debug(make, said))
-    sys.exit(by_hand(said, args))
+    sys.exit(by_hand(said, sys.argv[0], args))
 
 
 def _serve_host(make: object, said: Plugin) -> NoReturn:

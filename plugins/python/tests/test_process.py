@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import grpc
@@ -16,6 +17,24 @@ from mdmhost_plugin.v1.plugin_pb2_grpc import PlannerStub
 
 PLUGINS = pathlib.Path(__file__).parent / "plugins"
 KIT = str(PLUGINS.parent.parent)
+EXPLANATION = f"""planner calm 0.1.0: opens what the model is calm about
+
+It is a plugin of mdmhost, which starts it:
+  mdmhost sample --planner {PLUGINS}/calm.py
+  mdmhost sample --planner {PLUGINS}/calm.py --set planner.k=4
+
+options
+  planner.k      integer from 1, default 4: positions opened in a step at most
+  planner.limit  number from 0, default 0.5: entropy in nats above which a position waits; inf never waits
+
+needs
+  entropy(on=model)
+
+arguments
+  describe  prints all this as JSON
+  --debug   serves until Ctrl-C, for a debugger, and prints the line by which mdmhost finds it
+  --help    prints this
+"""
 
 
 def command(file, *args):
@@ -30,9 +49,22 @@ class TestByHand(unittest.TestCase):
     def test_it_explains_itself(self):
         for env in ({}, {"MDMHOST_PLUGIN": "another"}):
             p = run("calm.py", **env)
-            self.assertEqual((p.returncode, p.stdout), (1, ""))
-            self.assertRegex(p.stderr, "^planner calm is a plugin of mdmhost, which starts it: mdmhost sample --planner PATH")
-        self.assertRegex(run("trainer.py").stderr, "^trainer scaled is a plugin of mdmhost, which starts it: mdmhost train --trainer PATH")
+            self.assertEqual((p.returncode, p.stdout, p.stderr), (1, "", EXPLANATION))
+        for asks in ("--help", "-h", "help"):
+            p = run("calm.py", asks)
+            self.assertEqual((p.returncode, p.stdout, p.stderr), (0, EXPLANATION, ""))
+        p = run("calm.py", "--port", "3")
+        self.assertEqual((p.returncode, p.stdout, p.stderr), (2, "", 'planner calm: unknown arguments ["--port" "3"]; expected describe, --debug or --help\n'))
+        self.assertRegex(run("trainer.py").stderr, "\n  mdmhost train --trainer /.*/trainer.py --set trainer.scale=1\n")
+
+    def test_it_names_the_program_that_starts_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script, launcher = (pathlib.Path(folder, name) for name in ("my_planner.py", "my-planner"))
+            script.write_text((PLUGINS / "calm.py").read_text())
+            launcher.touch(0o755)
+            self.assertIn(f"mdmhost sample --planner {launcher}\n", run(script).stderr)
+            script.chmod(0o755)
+            self.assertIn(f"mdmhost sample --planner {script}\n", run(script).stderr)
 
     def test_it_describes_itself(self):
         self.assertEqual(json.loads(run("planners.py", "raises", "describe").stdout)["needs"], [])

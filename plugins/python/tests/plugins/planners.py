@@ -172,7 +172,7 @@ PLUGINS = {
 }
 
 if __name__ == "__main__":
-    name = sys.argv[1]
+    name = sys.argv.pop(1)
     if name == "greets":
         print("Welcome to my planner!")
         name = "calm"
