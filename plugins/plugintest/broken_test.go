@@ -86,6 +86,8 @@ var faults = []struct {
 	{fault: "counts-its-graphs", check: "graph-determinism", kind: sampling.KindTrainer},
 	{fault: "stops-gradients", check: "differentiable", kind: sampling.KindTrainer},
 	{fault: "averages-its-loss", check: "spec", kind: sampling.KindTrainer},
+	{fault: "ignores-free", check: "masking", severity: plugintest.Warning, kind: sampling.KindTrainer},
+	{fault: "shows-clean-tokens", check: "masking", severity: plugintest.Warning, kind: sampling.KindTrainer},
 	{fault: "rounds-its-loss", check: "differentiable", kind: sampling.KindTrainer},
 }
 

@@ -20,6 +20,7 @@ func trainerChecks() []check {
 		one("spec", "The reply holds against the task: networks, parameters, inputs, both graphs and their outputs, the kind of bound.", "The host would meet the mistake in the middle of a run.", launched),
 		one("graph-determinism", "The same task gives the same graphs, byte for byte.", "A resumed run would train something else.", (*session).sameGraphs),
 		one("differentiable", "The loss depends on a network that is trained, and every operator on the way can be differentiated.", "Training stops before its first step.", (*session).differentiable),
+		one("masking", "What a network that is trained is shown depends on the tokens, on noise and on which positions are free.", "It would see what it is to guess, or learn from prompts and padding.", (*session).shown),
 		one("shapes", "The task is built for fixed and for symbolic sizes, and for networks with and without a time.", "Exports fix sizes.", (*session).shapes),
 		one("opsets", "The task is built for every opset of the runtime.", "Models bring theirs along.", (*session).opsets),
 	}

@@ -35,6 +35,8 @@ var faults = map[string]func(){
 	"inserts":                 inserts,
 	"keeps-runs":              keepsRuns,
 	"keeps-slots":             keepsSlots,
+	"ignores-free":            ignoresFree,
+	"shows-clean-tokens":      showsCleanTokens,
 	"leaks":                   leaks,
 	"leaks-fast":              leaksFast,
 	"leaves-blanks":           leavesBlanks,
