@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	names    = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+	names    = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 	versions = regexp.MustCompile(`^v[0-9]+$`)
 	devices  = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
 )
@@ -32,7 +32,7 @@ func (p Project) checkName() error {
 	}
 	switch {
 	case !names.MatchString(p.Name):
-		return refuse("expected lower-case letters, digits and dashes, a letter or digit first")
+		return refuse("expected lower-case letters, digits and dashes, a letter or digit first and last")
 	case len(p.Name) > 64:
 		return refuse("expected at most 64 characters, found %d", len(p.Name))
 	case slices.Contains([]string{"data", "graph", "kit", "runs", "setup", "wheels"}, p.Name):

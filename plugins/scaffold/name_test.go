@@ -19,6 +19,7 @@ func TestNames(t *testing.T) {
 		{Go, "My", "expected lower-case letters"},
 		{Go, "a_b", "expected lower-case letters"},
 		{Go, "../x", "expected lower-case letters"},
+		{Go, "x-", "expected lower-case letters"},
 		{Go, "x\n", "expected lower-case letters"},
 		{Go, strings.Repeat("x", 65), "expected at most 64 characters, found 65"},
 		{Go, "v2", "Go takes it for a version"},
@@ -32,6 +33,11 @@ func TestNames(t *testing.T) {
 		{Python, "class", "Python has a word or a module of this name"},
 		{Python, "statistics", "Python has a word or a module of this name"},
 		{Python, "numpy", "Python has a word or a module of this name"},
+		{Python, "pip", "Python has a word or a module of this name"},
+		{Python, "pkg-resources", "Python has a word or a module of this name"},
+		{Python, "mdmhost-plugin", "Python has a word or a module of this name"},
+		{Python, "tests", "Python has a word or a module of this name"},
+		{Python, "wheel", "Python has a word or a module of this name"},
 	} {
 		err := Project{Name: c.name, Kind: sampling.KindPlanner, Language: c.language}.Check()
 		switch {

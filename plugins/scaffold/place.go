@@ -46,6 +46,9 @@ func place(folder string, files []file) (err error) {
 
 // vacant refuses a place where something is.
 func vacant(folder, target string) error {
+	if info, err := os.Lstat(target); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("folder %s: expected a new folder, found a symbolic link; give another one with --dir", folder)
+	}
 	there, err := os.ReadDir(target)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -22,7 +22,7 @@ var Languages = []string{Go, Python}
 
 // Project is what is to be written.
 type Project struct {
-	Name     string        // [a-z0-9][a-z0-9-]*
+	Name     string        // lower-case letters, digits and dashes between them
 	Kind     sampling.Kind // one of sampling.Kinds
 	Language string        // one of Languages
 	Dir      string        // the new folder; "" is one of the plugin's name, here

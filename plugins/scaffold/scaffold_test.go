@@ -114,7 +114,15 @@ func TestPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	links := map[string]string{"dangling": "nowhere", "link": "empty"}
+	for name, to := range links {
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for dir, want := range map[string]string{
+		"dangling":  "folder dangling: expected a new folder, found a symbolic link; ",
+		"link":      "folder link: expected a new folder, found a symbolic link; ",
 		"full":      "folder full: expected a new or an empty folder, found 1 files, such as of; give another one with --dir",
 		"file":      "folder file: expected a new folder: ",
 		"file/mine": "folder file/mine: ",
@@ -142,8 +150,13 @@ func TestPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"empty", "file", "full", "here"}, append(left, hidden...)); diff != "" {
+	if diff := cmp.Diff([]string{"dangling", "empty", "file", "full", "here", "link"}, append(left, hidden...)); diff != "" {
 		t.Error(diff)
+	}
+	for name, want := range links {
+		if to, err := os.Readlink(name); err != nil || to != want {
+			t.Errorf("%s leads to %q, %v", name, to, err)
+		}
 	}
 	if info, err := os.Stat("empty"); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
