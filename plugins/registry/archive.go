@@ -70,7 +70,7 @@ func modeOf(info fs.FileInfo, program bool) int64 {
 func readArchive(r io.Reader, into *os.Root) error {
 	z, err := gzip.NewReader(r)
 	if err != nil {
-		return fmt.Errorf("expected a .tar.gz: %w", err)
+		return fmt.Errorf("expected a .tar.gz, found another kind of file (%w); make one with `mdmhost plugin pack DIR --out FILE.tar.gz`", err)
 	}
 	z.Multistream(false) // one archive: what follows it is no part
 	t := tar.NewReader(z)
@@ -92,8 +92,10 @@ func readArchive(r io.Reader, into *os.Root) error {
 			continue
 		case name == "." && h.Typeflag == tar.TypeDir:
 			continue
-		case !fs.ValidPath(name) || strings.HasPrefix(h.Name, "/") || !writable(name):
+		case !fs.ValidPath(name) || strings.HasPrefix(h.Name, "/"):
 			return fmt.Errorf("%q leads out of the archive's own folder; nothing was unpacked from it: do not trust it", h.Name)
+		case !writable(name):
+			return fmt.Errorf("%q: names of files hold no control characters and no backslashes; rename it and pack the plugin anew", h.Name)
 		case h.Typeflag == tar.TypeDir:
 			err = into.MkdirAll(name, 0o755)
 		case h.Typeflag != tar.TypeReg:

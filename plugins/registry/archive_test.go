@@ -3,7 +3,10 @@ package registry_test
 import (
 	"archive/tar"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +42,8 @@ func TestArchivesThatLie(t *testing.T) {
 		"upwards":  {tar.Header{Typeflag: tar.TypeReg, Name: "../../../../evil"}, `"../../../../evil" leads out of the archive's own folder`},
 		"absolute": {tar.Header{Typeflag: tar.TypeReg, Name: "/tmp/evil"}, `"/tmp/evil" leads out`},
 		"within":   {tar.Header{Typeflag: tar.TypeReg, Name: "calm-0.1.0/x/../../../evil"}, "leads out"},
+		"newline":  {tar.Header{Typeflag: tar.TypeReg, Name: "calm-0.1.0/a\nb"}, `"calm-0.1.0/a\nb": names of files hold no control characters and no backslashes; rename it`},
+		"slashes":  {tar.Header{Typeflag: tar.TypeReg, Name: `calm-0.1.0/a\b`}, "names of files hold no control characters"},
 		"link":     {tar.Header{Typeflag: tar.TypeSymlink, Name: "calm-0.1.0/lib/x", Linkname: "/etc"}, "calm-0.1.0/lib/x is a link or a device"},
 		"hardlink": {tar.Header{Typeflag: tar.TypeLink, Name: "calm-0.1.0/x", Linkname: "/etc/passwd"}, "is a link or a device"},
 		"device":   {tar.Header{Typeflag: tar.TypeChar, Name: "calm-0.1.0/x"}, "is a link or a device"},
@@ -143,5 +148,26 @@ func TestForeignArtifact(t *testing.T) {
 	}
 	if _, err := registry.Pack(t.Context(), plugin(t, "../calm", nil), "oci:../layout"); err == nil || !strings.Contains(err.Error(), "give a tag, such as oci:layout:0.1.0") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// An artifact's annotation speaks of the files in its layer.
+func TestArtifactOfOtherFiles(t *testing.T) {
+	p := here(t)
+	packed, err := registry.Pack(t.Context(), plugin(t, "../calm", nil), "oci:../layout:1")
+	must(t, err)
+	var index struct{ Manifests []struct{ Digest string } }
+	must(t, json.Unmarshal([]byte(read(t, "../layout/index.json")), &index))
+	old := strings.TrimPrefix(index.Manifests[0].Digest, "sha256:")
+	text := strings.Replace(read(t, "../layout/blobs/sha256/"+old), packed.Sums.Digest(), "sha256:"+strings.Repeat("0", 64), 1)
+	changed := fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+	write(t, "../layout/blobs/sha256/"+changed, text)
+	write(t, "../layout/index.json", strings.ReplaceAll(read(t, "../layout/index.json"), old, changed))
+	_, _, err = install(t, p.Project, "oci:../layout", false)
+	if err == nil || !strings.Contains(err.Error(), "plugin from oci:../layout: its annotation dev.mdmhost.plugin.digest is sha256:0000") || !strings.Contains(err.Error(), "and its files are "+packed.Sums.Digest()+"; get it again") {
+		t.Errorf("error %v", err)
+	}
+	if len(tree(t, ".")) != 1 {
+		t.Errorf("the project holds %v", tree(t, "."))
 	}
 }

@@ -40,12 +40,12 @@ func openListed(dir string, m *Manifest) (*folder, error) {
 
 // list reads the folder's SHA256SUMS; nil where it has none.
 func (f *folder) list() (Sums, error) {
-	text, err := f.root.ReadFile(SumsFile)
+	text, err := readFile(f.root.FS(), SumsFile, maxSums)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", f.root.Name(), err)
 	}
 	return ParseSums(path.Join(f.root.Name(), SumsFile), text)
 }

@@ -13,8 +13,10 @@ import (
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
-// IsPath tells a path from a name: it has a separator.
-func IsPath(name string) bool { return strings.ContainsAny(name, "/"+string(filepath.Separator)) }
+// IsPath tells a path from a name: it has a separator, or is "." or "..".
+func IsPath(name string) bool {
+	return name == "." || name == ".." || strings.ContainsAny(name, "/"+string(filepath.Separator))
+}
 
 // Find finds the plugin of a kind ("" for any) by its path or, in the order of the places, by its name. A name that is not there is
 // an INVALID_CONFIG with the nearest one; own are the names of first-party plugins, for that message alone. A plugin of the name

@@ -51,7 +51,10 @@ func (h Home) Install(ctx context.Context, i Installation) (_ *Installed, err er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	fail := func(err error) (*Installed, error) { return nil, fmt.Errorf("plugin from %s: %w", i.Source, err) }
+	var folders []string
+	fail := func(err error) (*Installed, error) {
+		return nil, fmt.Errorf("plugin from %s: %w", i.Source, &inSource{err, folders, i.Source})
+	}
 	lock, err := ReadLock(h.Lock)
 	if err != nil {
 		return nil, err
@@ -61,7 +64,8 @@ func (h Home) Install(ctx context.Context, i Installation) (_ *Installed, err er
 		return nil, err
 	}
 	defer os.RemoveAll(scratch) //nolint:errcheck // the next to hold the home does it, too
-	source, err := sourceFolder(ctx, i.Source, scratch)
+	folders = append(folders, scratch)
+	source, digest, err := sourceFolder(ctx, i.Source, scratch)
 	if coded := (*sampling.Error)(nil); errors.As(err, &coded) {
 		return nil, err
 	}
@@ -80,6 +84,7 @@ func (h Home) Install(ctx context.Context, i Installation) (_ *Installed, err er
 		return nil, err
 	}
 	defer os.RemoveAll(stage) //nolint:errcheck // the next to hold the home does it, too
+	folders = append(folders, stage)
 	to := &Plugin{Name: from.Name, Path: stage, Manifest: from.Manifest}
 	sums, listed, err := copyPlugin(from, to)
 	if err != nil {
@@ -87,6 +92,9 @@ func (h Home) Install(ctx context.Context, i Installation) (_ *Installed, err er
 	}
 	out := &Installed{Digest: sums.Digest(), Listed: listed,
 		Plugin: &Plugin{Name: from.Name, Path: filepath.Join(h.Plugins, from.Name), Manifest: from.Manifest}}
+	if digest != "" && digest != out.Digest {
+		return fail(fmt.Errorf("its annotation %s is %s, and its files are %s; get it again, or ask who packed it", DigestKey, digest, out.Digest))
+	}
 	if err := i.only.is(from.Name, out.Digest); err != nil {
 		return fail(err)
 	}
@@ -94,7 +102,7 @@ func (h Home) Install(ctx context.Context, i Installation) (_ *Installed, err er
 		return nil, err
 	}
 	if err := to.setUp(ctx, i.Log); err != nil {
-		return nil, err
+		return fail(err)
 	}
 	pin := Pin{Version: from.Manifest.Version, Digest: out.Digest}
 	if pin.Source, err = lock.sourceKey(i.Source); err != nil {

@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"archive/tar"
 	"maps"
 	"os"
 	"path/filepath"
@@ -97,7 +98,7 @@ func TestInstallRefuses(t *testing.T) {
 		"sums":          {"../calm", map[string]string{"SHA256SUMS": strings.Repeat("a", 64) + "  run\n"}, "run: expected sha256:aaaaaaaa"},
 		"sums unlisted": {"../calm", map[string]string{"SHA256SUMS": strings.Repeat("a", 64) + "  run\n"}, "lib/a.py: belongs to the plugin and is not listed"},
 		"sums missing":  {"../calm", map[string]string{"SHA256SUMS": strings.Repeat("a", 64) + "  gone\n"}, "gone: is missing, expected sha256:aaaa"},
-		"no archive":    {"../calm/README.md", nil, "expected a .tar.gz"},
+		"no archive":    {"../calm/README.md", nil, "expected a .tar.gz, found another kind of file (unexpected EOF); make one with `mdmhost plugin pack DIR --out FILE.tar.gz`"},
 		"no layout":     {"oci:../calm:x", nil, "expected an OCI image layout"},
 		"setup":         {"../calm", map[string]string{"plugin.yaml": manifest + "setup: fail\n", "fail": "#!/bin/sh\necho sorry; exit 3\n"}, "its fail failed, nothing was installed: exit status 3"},
 		"setup changes": {"../calm", map[string]string{"plugin.yaml": manifest + "setup: fail\n", "fail": "#!/bin/sh\necho x >>run\n"}, "changed files that belong to the plugin, nothing was installed"},
@@ -112,6 +113,9 @@ func TestInstallRefuses(t *testing.T) {
 			_, _, err := install(t, p.Project, c.source, false)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("expected %q, found %v", c.want, err)
+			}
+			if strings.Contains(err.Error(), ".part") {
+				t.Errorf("the error names a folder that is gone: %v", err)
 			}
 			if all, err := os.ReadDir("."); err != nil || len(all) != 1 {
 				t.Errorf("the project holds %v, %v", all, err)
@@ -237,5 +241,15 @@ func TestRestoreOfAnotherPlugin(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What is wrong with a file of an archive is told as a file of the archive.
+func TestErrorsNameTheSource(t *testing.T) {
+	p := here(t)
+	archive(t, "../calm.tar.gz", &tar.Header{Typeflag: tar.TypeReg, Name: "calm-0.1.0/SHA256SUMS", Mode: 0o644})
+	_, _, err := install(t, p.Project, "../calm.tar.gz", false)
+	if want := "plugin from ../calm.tar.gz: ../calm.tar.gz/calm-0.1.0/SHA256SUMS: is empty"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error %v", err)
 	}
 }

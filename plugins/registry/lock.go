@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -42,18 +43,24 @@ type locked struct {
 
 const lockVersion = 1
 
-var goType = regexp.MustCompile(` (in type|into) [a-zA-Z.\[\]]+`)
+var (
+	goType  = regexp.MustCompile(` (in type|into) [a-zA-Z.\[\]]+`)
+	badType = regexp.MustCompile("cannot unmarshal !!([a-z]+)( `[^`]*`)?")
+)
+
+// nouns are what YAML's types are called.
+var nouns = map[string]string{"seq": "a list", "map": "a map", "str": "the text", "int": "the number", "float": "the number", "bool": "the word", "null": "nothing"}
 
 var digestPlain = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // ReadLock reads a lock; one that is not there pins nothing.
 func ReadLock(path string) (*Lock, error) {
-	text, err := os.ReadFile(path)
+	text, err := readFile(os.DirFS(filepath.Dir(path)), filepath.Base(path), maxYAML)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Lock{Path: path, Plugins: map[string]Pin{}}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
+		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	return ParseLock(path, text)
 }
@@ -71,7 +78,7 @@ func ParseLock(path string, text []byte) (*Lock, error) {
 		return nil, fmt.Errorf("%s: expected version %d of the format, found %d%s", path, lockVersion, file.Version, hint)
 	}
 	for name, pin := range file.Plugins {
-		if !namePlain.MatchString(name) && !strings.Contains(name, "/") {
+		if !namePlain.MatchString(name) && !IsPath(name) {
 			return nil, fmt.Errorf("%s: %q: expected the name of a plugin or a path such as ./my-planner%s", path, name, hint)
 		}
 		if !digestPlain.MatchString(pin.Digest) {
@@ -84,13 +91,16 @@ func ParseLock(path string, text []byte) (*Lock, error) {
 	return &Lock{Path: path, Plugins: file.Plugins}, nil
 }
 
-// plainly is what YAML says of a text, without the names of Go types, in one line.
+// plainly is what YAML says of a text, without the names of types, in one line.
 func plainly(err error) string {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if all := (*yaml.TypeError)(nil); errors.As(err, &all) {
 		text = strings.Join(all.Errors, "; ")
 	}
-	return goType.ReplaceAllString(text, "")
+	return badType.ReplaceAllStringFunc(goType.ReplaceAllString(text, ""), func(bad string) string {
+		parts := badType.FindStringSubmatch(bad)
+		return cmp.Or(nouns[parts[1]], "a value") + parts[2] + " stands where another kind of value belongs"
+	})
 }
 
 // Save writes the lock, whole or not at all.

@@ -5,7 +5,9 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -40,9 +42,12 @@ type Manifest struct {
 // ReadManifest reads the plugin.yaml of a folder. An error lists everything that is wrong with it.
 func ReadManifest(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, ManifestFile)
-	text, err := os.ReadFile(path)
-	if err != nil {
+	text, err := readFile(os.DirFS(dir), ManifestFile, maxYAML)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("plugin %s: %w; a plugin's folder holds a %s", dir, err, ManifestFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", dir, err)
 	}
 	return ParseManifest(path, text)
 }

@@ -54,6 +54,7 @@ func TestManifestProblems(t *testing.T) {
 	}{
 		"key":         {"summary:", "sumary:", []string{`:5: "sumary": unknown key; did you mean summary?`, "1: summary: is missing"}},
 		"name":        {"name: my-planner", "name: My_Planner", []string{`:1: name: expected small letters`, `found "My_Planner"`}},
+		"hyphen":      {"name: my-planner", "name: my-", []string{`:1: name: expected small letters, digits and hyphens between them`, `found "my-"`}},
 		"kind":        {"kind: planner", "kind: plan", []string{`:2: kind: expected planner, sampler or trainer, found "plan"`}},
 		"version":     {"0.1.0-rc.1+linux", "0.1", []string{`:3: version: expected a semantic version such as 0.1.0, found "0.1"`}},
 		"protocol":    {"protocol: 1", "protocol: one", []string{`:4: protocol: expected`, `found "one"`}},

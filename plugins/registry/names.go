@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	namePlain  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+	namePlain  = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
 	nameOfEnv  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	ofPlatform = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9]+$`)
 	// As semver.org gives it.

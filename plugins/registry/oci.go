@@ -64,49 +64,50 @@ func push(ctx context.Context, archive *os.File, layout, tag string, m *Manifest
 	return store.Tag(ctx, manifest, tag)
 }
 
-// pull unpacks the plugin of a tag. The tag may be left out where there is one.
-func pull(ctx context.Context, layout, tag string, into *os.Root) error {
+// pull unpacks the plugin of a tag. The tag may be left out where there is one. digest is what the artifact says of the plugin,
+// see [Sums.Digest]; "" where it says nothing.
+func pull(ctx context.Context, layout, tag string, into *os.Root) (digest string, err error) {
 	if _, err := os.Stat(layout); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no folder %s; expected %sLAYOUT[:TAG], an OCI image layout on this disk", layout, ociPrefix)
+		return "", fmt.Errorf("there is no folder %s; expected %sLAYOUT[:TAG], an OCI image layout on this disk", layout, ociPrefix)
 	}
 	store, err := oci.NewFromFS(ctx, os.DirFS(layout))
 	if err != nil {
-		return fmt.Errorf("expected an OCI image layout: %w", err)
+		return "", fmt.Errorf("expected an OCI image layout: %w", err)
 	}
 	if tag == "" {
 		if tag, err = onlyTag(ctx, store); err != nil {
-			return err
+			return "", err
 		}
 	}
 	at, err := store.Resolve(ctx, tag)
 	if err != nil {
 		_, also := onlyTag(ctx, store)
-		return errors.Join(fmt.Errorf("tag %s: %w", tag, err), also)
+		return "", errors.Join(fmt.Errorf("tag %s: %w", tag, err), also)
 	}
 	if at.Size > maxManifest {
-		return fmt.Errorf("tag %s: expected the manifest of a plugin, found %d bytes of %s", tag, at.Size, at.MediaType)
+		return "", fmt.Errorf("tag %s: expected the manifest of a plugin, found %d bytes of %s", tag, at.Size, at.MediaType)
 	}
 	text, err := content.FetchAll(ctx, store, at)
 	if err != nil {
-		return damaged(err)
+		return "", damaged(err)
 	}
 	var m ocispec.Manifest
 	if err := json.Unmarshal(text, &m); err != nil {
-		return damaged(err)
+		return "", damaged(err)
 	}
 	if m.SchemaVersion != 2 || cmp.Or(m.ArtifactType, m.Config.MediaType) != ArtifactType || len(m.Layers) != 1 {
-		return fmt.Errorf("tag %s: expected an artifact of type %s with one layer, found %q with %d; it is no plugin of mdmhost", tag, ArtifactType, m.ArtifactType, len(m.Layers))
+		return "", fmt.Errorf("tag %s: expected an artifact of type %s with one layer, found %q with %d; it is no plugin of mdmhost", tag, ArtifactType, m.ArtifactType, len(m.Layers))
 	}
 	layer, err := store.Fetch(ctx, m.Layers[0])
 	if err != nil {
-		return damaged(err)
+		return "", damaged(err)
 	}
 	defer layer.Close() //nolint:errcheck // only read
 	verified := content.NewVerifyReader(layer, m.Layers[0])
 	if err := readArchive(verified, into); err != nil {
-		return err
+		return "", err
 	}
-	return damaged(verified.Verify())
+	return m.Annotations[DigestKey], damaged(verified.Verify())
 }
 
 // onlyTag is the tag of a layout that has one.

@@ -70,7 +70,7 @@ type key struct {
 
 var keys = []key{
 	{"name", false, func(r *manifestReader, n *yaml.Node) {
-		r.m.Name = r.text(n, "name", namePlain.MatchString, "small letters, digits and hyphens, 64 at most, such as my-planner")
+		r.m.Name = r.text(n, "name", namePlain.MatchString, "small letters, digits and hyphens between them, 64 at most, such as my-planner")
 	}},
 	{"kind", false, func(r *manifestReader, n *yaml.Node) {
 		r.m.Kind = sampling.Kind(r.text(n, "kind", func(s string) bool { return slices.Contains(sampling.Kinds, sampling.Kind(s)) }, "planner, sampler or trainer"))

@@ -22,33 +22,41 @@ func splitOCI(source string) (layout, tag string) {
 	return layout, ""
 }
 
-// sourceFolder is the folder of a source; an archive and a layout are unpacked into an empty folder, scratch.
-func sourceFolder(ctx context.Context, source, scratch string) (string, error) {
+// sourceFolder is the folder of a source; an archive and a layout are unpacked into an empty folder, scratch. digest is what a
+// layout says of the plugin, else "".
+func sourceFolder(ctx context.Context, source, scratch string) (dir, digest string, err error) {
 	if strings.HasPrefix(source, ociPrefix) {
 		layout, tag := splitOCI(source)
-		return unpacked(scratch, func(into *os.Root) error { return pull(ctx, layout, tag, into) })
+		dir, err = unpacked(scratch, func(into *os.Root) error {
+			digest, err = pull(ctx, layout, tag, into)
+			return err
+		})
+		return dir, digest, err
 	}
 	info, err := os.Stat(source)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", invalid("plugin from "+source, "there is nothing at this path", "name a folder, a .tar.gz or "+ociPrefix+"LAYOUT[:TAG]")
+		return "", "", invalid("plugin from "+source, "there is nothing at this path", "name a folder, a .tar.gz or "+ociPrefix+"LAYOUT[:TAG]")
 	case err != nil:
-		return "", err
+		return "", "", err
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return "", "", invalid("plugin from "+source, "is a pipe or a device", "name a folder, a .tar.gz or "+ociPrefix+"LAYOUT[:TAG]")
 	case !info.IsDir():
 		f, err := os.Open(source)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		defer f.Close() //nolint:errcheck // only read
-		return unpacked(scratch, func(into *os.Root) error { return readArchive(f, into) })
+		dir, err = unpacked(scratch, func(into *os.Root) error { return readArchive(f, into) })
+		return dir, "", err
 	}
 	if _, err := os.Stat(filepath.Join(source, ManifestFile)); err != nil {
 		if _, layout := os.Stat(filepath.Join(source, "oci-layout")); layout == nil {
-			return "", invalid("plugin from "+source, "is an OCI layout", "name it "+ociPrefix+source)
+			return "", "", invalid("plugin from "+source, "is an OCI layout", "name it "+ociPrefix+source)
 		}
-		return "", invalid("plugin from "+source, "is a folder without a "+ManifestFile, "write one, as docs/plugins/trust.md shows")
+		return "", "", invalid("plugin from "+source, "is a folder without a "+ManifestFile, "write one, as docs/plugins/trust.md shows")
 	}
-	return source, nil
+	return source, "", nil
 }
 
 // unpacked fills a folder and finds the plugin's in it: itself, or the only one in it.
