@@ -68,15 +68,23 @@ func TestWheelIsThePackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := pythonWheel(nil)
-	for _, want := range append(slices.Clone(w.requires), `"`+w.name+`"`, `"`+w.version+`"`, `"`+w.python+`"`, `"`+w.summary+`"`) {
-		if !strings.Contains(string(text), want) {
+	wants := []string{"name = " + quoted(w.name), "version = " + quoted(w.version), "description = " + quoted(w.summary), "requires-python = " + quoted(w.python),
+		"dependencies = [" + quoted(w.requires...) + "]"}
+	for _, e := range w.extras {
+		wants = append(wants, e.name+" = ["+quoted(e.requires)+"]")
+	}
+	for _, want := range wants {
+		if !strings.Contains(string(text), "\n"+want) {
 			t.Errorf("plugins/python/pyproject.toml lacks %s, which stands in the wheel", want)
 		}
 	}
-	for _, e := range w.extras {
-		if want := "\n" + e.name + ` = ["` + e.requires + `"]`; !strings.Contains(string(text), want) {
-			t.Errorf("plugins/python/pyproject.toml lacks %s, which stands in the wheel", want)
-		}
+	_, extras, _ := strings.Cut(string(text), "\n[project.optional-dependencies]\n")
+	extras, _, _ = strings.Cut(extras, "\n\n")
+	if n := len(strings.Split(extras, "\n")); n != len(w.extras) {
+		t.Errorf("plugins/python/pyproject.toml has %d extras, the wheel %d", n, len(w.extras))
+	}
+	if want := "Provides-Extra: mtls\nRequires-Dist: cryptography>=42; extra == \"mtls\"\n"; !strings.HasSuffix(string(w.metadata()), want) {
+		t.Errorf("METADATA:\n%s", w.metadata())
 	}
 	pinned, err := os.ReadFile("template/python/project/requirements.txt")
 	if err != nil {
@@ -89,3 +97,6 @@ func TestWheelIsThePackages(t *testing.T) {
 		}
 	}
 }
+
+// quoted are texts as a list of TOML has them.
+func quoted(texts ...string) string { return `"` + strings.Join(texts, `", "`) + `"` }
