@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
 // Print writes the report as a person reads it: the verdict, the findings by severity, what passed, and the latencies.
@@ -38,9 +40,16 @@ func (r *Report) Print(w io.Writer) error {
 		r.printFindings(p, group.severity, group.title)
 	}
 	r.printChecks(p)
+	if r.Kind == sampling.KindTrainer && r.Name != "" {
+		p.line("\n%s", valuesUnseen)
+	}
 	r.printLatency(p)
 	return p.err
 }
+
+// valuesUnseen is what a report on a trainer does not say.
+const valuesUnseen = "No graph is run: the values of the loss, of metrics and of what networks are shown are not judged. Look at them in a short run beside\n" +
+	"one of md4: mdmhost train --run runs/try --trainer PLUGIN --train FILE --steps 200"
 
 type printer struct {
 	w   io.Writer
