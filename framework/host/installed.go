@@ -45,7 +45,11 @@ func (o Options) Locate(kind sampling.Kind, name string) (*registry.Plugin, erro
 	if err != nil {
 		return nil, err
 	}
-	return registry.Find(kind, name, places, Names(kind))
+	plugin, err := registry.Find(kind, name, places, Names(kind))
+	if err != nil {
+		return nil, o.another(kind, name, err)
+	}
+	return plugin, nil
 }
 
 // Command is how the process of a located plugin runs, asked for by name as one of a kind. One whose files are not as they were

@@ -28,6 +28,17 @@ func (o Options) Spec(kind sampling.Kind, name string) (supervise.Spec, error) {
 	return spec, nil
 }
 
+// another says of a plugin that was not found whether one of its name runs already, as one of another kind; else it returns err.
+func (o Options) another(kind sampling.Kind, name string, err error) error {
+	running, fault := supervise.ParseReattach(o.Plugins.Reattach)
+	r, ok := running[name]
+	if fault != nil || !ok || kind == "" || r.Kind == string(kind) {
+		return err
+	}
+	return &sampling.Error{Code: sampling.InvalidConfig, Object: string(kind) + " " + name,
+		Problem: fmt.Sprintf("plugins.reattach has %s as a %s, expected a %s", name, r.Kind, kind), Hint: "give it with --" + r.Kind}
+}
+
 // Attached tells whether a plugin is one that runs already, by plugins.reattach. The error is a [config.Problems].
 func Attached(cfg *config.Config, kind sampling.Kind, name string) (bool, error) {
 	running, err := supervise.ParseReattach(cfg.Plugins.Reattach)
