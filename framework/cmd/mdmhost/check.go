@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/mdmhost/mdmhost/configs"
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/registry"
 )
 
 // loadChecked merges all sources and checks them with what the plugins and models in this binary say, so that all
@@ -86,7 +86,7 @@ func checkPlugins(ctx context.Context, cfg *config.Config, before config.Problem
 	} {
 		key := string(s.kind) + ".name"
 		named := func(p config.Problem) bool { return p.Key == key || p.Key == string(s.kind) }
-		if strings.ContainsRune(s.name, '/') || slices.ContainsFunc(before, named) {
+		if registry.IsPath(s.name) || slices.ContainsFunc(before, named) {
 			continue
 		}
 		var wrong config.Problems
