@@ -1,11 +1,10 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/mdmhost/mdmhost/plugins/reference"
+	"github.com/mdmhost/mdmhost/plugins/registry"
 )
 
 func newPluginDocs() *cobra.Command {
@@ -56,7 +55,7 @@ func newPluginDocs() *cobra.Command {
 func (p plugin) reference(asked string) reference.Plugin {
 	out := reference.Plugin{Kind: string(p.Kind), Name: p.Name, Version: p.Version, Summary: p.Summary, Needs: p.Needs,
 		CanRemask: p.CanRemask, CanInsert: p.CanInsert, Adaptive: p.Adaptive, Options: p.Options}
-	if strings.Contains(asked, "/") {
+	if registry.IsPath(asked) {
 		out.Path = asked
 	}
 	return out

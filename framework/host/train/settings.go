@@ -19,6 +19,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/training/checkpoint"
 	"github.com/mdmhost/mdmhost/framework/training/data"
 	"github.com/mdmhost/mdmhost/framework/wholefile"
+	"github.com/mdmhost/mdmhost/plugins/registry"
 )
 
 // control are the keys of the section train that may change when a run goes on: they do not change what it computes.
@@ -31,7 +32,7 @@ var paths = map[string]func(value string) bool{
 	"data.tokenizer":     func(v string) bool { return v != data.Characters && v != data.SMILES },
 	"train.from":         func(v string) bool { return !slices.Contains(model.Embedded(), v) },
 	"train.planner_from": func(v string) bool { return !slices.Contains(model.Embedded(), v) },
-	"trainer.name":       func(v string) bool { return strings.ContainsRune(v, '/') },
+	"trainer.name":       registry.IsPath,
 }
 
 func anyPath(string) bool { return true }
