@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 // Print writes the report as a person reads it: the verdict, the findings by severity, what passed, and the latencies.
 func (r *Report) Print(w io.Writer) error {
 	p := &printer{w: w}
-	name := strings.TrimSpace(string(r.Kind) + " " + readable(r.Name) + " " + readable(r.Version))
+	name := strings.TrimSpace(string(r.Kind) + " " + supervise.Printable(r.Name) + " " + supervise.Printable(r.Version))
 	if r.Name == "" { // it never said what it is
-		name = "plugin " + readable(r.Plugin)
+		name = "plugin " + supervise.Printable(r.Plugin)
 	}
 	errors, others := r.count(Error), number(r.count(Warning), "warning")+", "+number(r.count(Note), "note")
 	switch {
@@ -32,7 +33,7 @@ func (r *Report) Print(w io.Writer) error {
 	for _, c := range r.Checks {
 		count[c.Outcome]++
 	}
-	p.line("Of %d rules %d hold, %d do not, %d could not be judged. Plugin %s, seed %d, %.1f s.", len(r.Checks), count[Passed], count[Failed], count[Skipped], readable(r.Plugin), r.Seed, r.Took.Seconds())
+	p.line("Of %d rules %d hold, %d do not, %d could not be judged. Plugin %s, seed %d, %.1f s.", len(r.Checks), count[Passed], count[Failed], count[Skipped], supervise.Printable(r.Plugin), r.Seed, r.Took.Seconds())
 	for _, group := range []struct {
 		severity Severity
 		title    string
@@ -76,13 +77,13 @@ func (r *Report) printFindings(p *printer, severity Severity, title string) {
 		for _, mended := range groups(check, func(f *Finding) string { return f.Fix }) { // by one fix
 			again := 0
 			for _, f := range mended {
-				p.line("      %s", readable(f.Problem))
+				p.line("      %s", supervise.Printable(f.Problem))
 				again += f.Again
 			}
 			if again > 0 {
 				p.line("      and %s more", number(again, "place"))
 			}
-			p.line("      -> %s", readable(mended[0].Fix))
+			p.line("      -> %s", supervise.Printable(mended[0].Fix))
 		}
 	}
 }
@@ -122,7 +123,7 @@ func (r *Report) printChecks(p *printer) {
 				first = false
 			}
 			if c.Reason != "" {
-				p.line("  %-20s  %s", c.Check, readable(c.Reason))
+				p.line("  %-20s  %s", c.Check, supervise.Printable(c.Reason))
 			} else {
 				p.line("  %-20s  %s", c.Check, c.Rule)
 			}
@@ -153,17 +154,4 @@ func number(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// readable escapes what could steer a terminal: a plugin's words are anybody's.
-func readable(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strconv.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		}
-	}
-	return b.String()
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -15,6 +13,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	schemas "github.com/mdmhost/mdmhost/plugins/sdk/options"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 func newPlugin() *cobra.Command {
@@ -102,7 +101,7 @@ var families = []struct {
 func printFamilies(out io.Writer, left []plugin) error {
 	width := 0
 	for _, p := range left {
-		width = max(width, len(printable(p.Name)))
+		width = max(width, len(supervise.Printable(p.Name)))
 	}
 	for _, f := range families {
 		fmt.Fprintf(out, "%s\n", f.title)
@@ -110,7 +109,7 @@ func printFamilies(out io.Writer, left []plugin) error {
 			if p.Kind != f.kind || !f.fits(p) {
 				return false
 			}
-			fmt.Fprintf(out, "  %-*s  %s\n", width, printable(p.Name), printable(p.Summary))
+			fmt.Fprintf(out, "  %-*s  %s\n", width, supervise.Printable(p.Name), supervise.Printable(p.Summary))
 			return true
 		})
 	}
@@ -168,9 +167,9 @@ func printNamesakes(c *cobra.Command, p plugin) error {
 
 func (p plugin) print(c *cobra.Command) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "%s\t%s %s\n", p.Kind, printable(p.Name), printable(p.Version))
+	fmt.Fprintf(w, "%s\t%s %s\n", p.Kind, supervise.Printable(p.Name), supervise.Printable(p.Version))
 	if p.Summary != "" {
-		fmt.Fprintf(w, "summary\t%s\n", printable(p.Summary))
+		fmt.Fprintf(w, "summary\t%s\n", supervise.Printable(p.Summary))
 	}
 	if p.Kind != sampling.KindTrainer { // a trainer sees no steps
 		fmt.Fprintf(w, "needs\t%s\n", orNone(p.Needs))
@@ -181,25 +180,12 @@ func (p plugin) print(c *cobra.Command) error {
 		return fmt.Errorf("%s %s: %w", p.Kind, p.Name, err)
 	}
 	for _, o := range all {
-		fmt.Fprintf(w, "%s.%s\t%s\n", p.Kind, printable(o.Name), printable(o.String()))
+		fmt.Fprintf(w, "%s.%s\t%s\n", p.Kind, supervise.Printable(o.Name), supervise.Printable(o.String()))
 	}
 	if p.Installed != nil {
 		p.Installed.print(w)
 	}
 	return w.Flush()
-}
-
-// printable escapes what could steer a terminal: a plugin's words are anybody's.
-func printable(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strconv.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		}
-	}
-	return b.String()
 }
 
 func orNone(list []string) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/registry"
+	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 // installed is what there is to say of a plugin that is no part of this program, without starting it.
@@ -97,7 +98,7 @@ func printInstalled(out io.Writer, all []*installed) {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	for _, i := range all {
 		l := i.listed()
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", printable(l.Name), strings.TrimSpace(string(l.Kind)+" "+printable(l.Version)), i.Path, i.verdict(), printable(l.Summary))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", supervise.Printable(l.Name), strings.TrimSpace(string(l.Kind)+" "+supervise.Printable(l.Version)), i.Path, i.verdict(), supervise.Printable(l.Summary))
 	}
 	_ = w.Flush() // as the lines of first-party plugins
 }
@@ -121,7 +122,7 @@ func (i *installed) verdict() string {
 func (i *installed) print(w io.Writer) {
 	fmt.Fprintf(w, "path\t%s\n", i.Path)
 	if i.License != "" {
-		fmt.Fprintf(w, "license\t%s\n", printable(i.License))
+		fmt.Fprintf(w, "license\t%s\n", supervise.Printable(i.License))
 	}
 	if len(i.Environment) > 0 {
 		fmt.Fprintf(w, "environment\t%s\n", strings.Join(i.Environment, " "))
@@ -134,9 +135,9 @@ func printStatuses(out io.Writer, all []*installed) {
 	for _, i := range all {
 		l := i.listed()
 		if i.Problem != "" {
-			fmt.Fprintf(out, "%s  refused\n  %s\n", printable(l.Name), strings.ReplaceAll(i.Problem, "\n", "\n  "))
+			fmt.Fprintf(out, "%s  refused\n  %s\n", supervise.Printable(l.Name), strings.ReplaceAll(i.Problem, "\n", "\n  "))
 			continue
 		}
-		fmt.Fprintf(out, "%s  %s  %s  %s\n", strings.TrimSpace(printable(l.Name)+" "+printable(l.Version)), i.Path, i.Digest, i.verdict())
+		fmt.Fprintf(out, "%s  %s  %s  %s\n", strings.TrimSpace(supervise.Printable(l.Name)+" "+supervise.Printable(l.Version)), i.Path, i.Digest, i.verdict())
 	}
 }
