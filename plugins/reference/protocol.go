@@ -22,7 +22,7 @@ func Protocol(w io.Writer) error {
 	for i := range file.Services().Len() {
 		said.service(&b, file.Services().Get(i))
 	}
-	fmt.Fprintf(&b, "## Messages\n\n%s\n\n", said.before(file.FullName()))
+	fmt.Fprintf(&b, "## Messages\n\n%s\n\n", said.ofPackage())
 	for i := range file.Messages().Len() {
 		said.message(&b, file.Messages().Get(i))
 	}
@@ -37,8 +37,8 @@ func Protocol(w io.Writer) error {
 // comments are those of the .proto file.
 type comments struct{ file protoreflect.FileDescriptor }
 
-// before returns the comment of the file's package, which says what holds for all messages.
-func (c comments) before(protoreflect.FullName) string {
+// ofPackage returns the comment of the file's package, which says what holds for all messages.
+func (c comments) ofPackage() string {
 	at := c.file.SourceLocations().ByPath(protoreflect.SourcePath{2}) // the package statement
 	return paragraphs(at.LeadingComments)
 }

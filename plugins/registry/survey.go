@@ -22,16 +22,17 @@ func (p Places) Status(plugin *Plugin) Status {
 	if s.Err != nil {
 		return s
 	}
-	if sums, err := plugin.Hash(); err == nil {
-		s.Digest = sums.Digest()
-	}
 	if sums, err := plugin.Sums(); err == nil {
 		s.Listed = sums != nil
 	}
 	if locks, err := p.locksOf(plugin); err == nil {
 		s.Locked = len(locks) > 0
 	}
-	_, s.Err = p.Check(plugin)
+	if s.Digest, s.Err = p.Check(plugin); s.Digest == "" {
+		if sums, err := plugin.Hash(); err == nil {
+			s.Digest = sums.Digest()
+		}
+	}
 	return s
 }
 
