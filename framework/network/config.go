@@ -21,10 +21,14 @@ const (
 	NormLayer = "layer" // LayerNormalization (Ba et al. 2016)
 	NormRMS   = "rms"   // RMSNorm (Zhang and Sennrich 2019)
 
-	GELU   = "gelu"   // exact, with the error function
-	SwiGLU = "swiglu" // silu(x Wg) * (x Wu) (Shazeer 2020)
-	SiLU   = "silu"
-	ReLU2  = "relu2" // the square of ReLU (So et al. 2021)
+	GELU      = "gelu"       // exact, with the error function
+	GELUTanh  = "gelu_tanh"  // its approximation with tanh
+	GeGLU     = "geglu"      // gelu(x Wg) * (x Wu) (Shazeer 2020)
+	GeGLUTanh = "geglu_tanh" // with gelu_tanh
+	SwiGLU    = "swiglu"     // silu(x Wg) * (x Wu)
+	SiLU      = "silu"
+	ReLU      = "relu"
+	ReLU2     = "relu2" // the square of ReLU (So et al. 2021)
 
 	RoPE        = "rope"    // rotary, the two halves of a head paired as in Hugging Face's models (Su et al. 2021)
 	Learned     = "learned" // an embedding for each position
@@ -55,7 +59,7 @@ type Config struct {
 	MaxPositions int    `json:"max_position_embeddings,omitempty" yaml:"max_position_embeddings,omitempty"` // longest row; a grid gives it
 
 	Norm           string          `json:"norm" yaml:"norm"`                                           // "layer" or "rms"
-	Activation     string          `json:"activation" yaml:"activation"`                               // "gelu", "swiglu", "silu" or "relu2"
+	Activation     string          `json:"activation" yaml:"activation"`                               // "gelu", "gelu_tanh", "geglu", "geglu_tanh", "swiglu", "silu", "relu" or "relu2"
 	Positions      string          `json:"positions" yaml:"positions"`                                 // "rope", "learned", "grid", "sudoku" or "none"
 	RopeBase       float64         `json:"rope_base,omitempty" yaml:"rope_base,omitempty"`             // 10000
 	Grid           *GridSpec       `json:"grid,omitempty" yaml:"grid,omitempty"`                       // for "grid": makes PositionTables
@@ -65,6 +69,23 @@ type Config struct {
 	Tied     bool   `json:"tie_word_embeddings" yaml:"tie_word_embeddings"`                     // the head is the embedding
 	Time     string `json:"time" yaml:"time"`                                                   // "none" or "adaln"
 	TimeSize int    `json:"time_embedding_size,omitempty" yaml:"time_embedding_size,omitempty"` // 64, even
+
+	// What pretrained networks have and the framework's own do not; zero values mean what the comments above say. See knobs.go.
+	PostNorm       bool    `json:"post_norm,omitempty" yaml:"post_norm,omitempty"`                                   // x = norm(x + f(x)), and no norm before the head: BERT
+	SkipFirstNorm  bool    `json:"skip_first_norm,omitempty" yaml:"skip_first_norm,omitempty"`                       // layer 0 has no norm before its attention: ModernBERT
+	EmbeddingNorm  bool    `json:"embedding_norm,omitempty" yaml:"embedding_norm,omitempty"`                         // of the sum of the embeddings
+	EmbeddingSize  int     `json:"embedding_size,omitempty" yaml:"embedding_size,omitempty"`                         // E: width of all embeddings, which a linear layer brings to d (ALBERT); 0: d, without that layer
+	TypeVocab      int     `json:"type_vocab_size,omitempty" yaml:"type_vocab_size,omitempty"`                       // rows of an embedding whose row 0 is added everywhere
+	Groups         int     `json:"num_hidden_groups,omitempty" yaml:"num_hidden_groups,omitempty"`                   // sets of parameters for the layers: layer i has those of i * groups / layers; 0: each its own
+	KeyValueHeads  int     `json:"num_key_value_heads,omitempty" yaml:"num_key_value_heads,omitempty"`               // heads of keys and values, each for heads / these of the queries (Ainslie et al. 2023); 0: one for each
+	HeadDim        int     `json:"head_dim,omitempty" yaml:"head_dim,omitempty"`                                     // width of a head; 0: d / heads
+	QKVBias        bool    `json:"qkv_bias,omitempty" yaml:"qkv_bias,omitempty"`                                     // q, k and v have biases although bias is false
+	LocalAttention int     `json:"local_attention,omitempty" yaml:"local_attention,omitempty"`                       // positions more than half of it apart do not see each other in local layers; 0: no layer is local
+	GlobalEvery    int     `json:"global_attn_every_n_layers,omitempty" yaml:"global_attn_every_n_layers,omitempty"` // layer i is local unless i is a multiple of it
+	LocalRopeBase  float64 `json:"local_rope_base,omitempty" yaml:"local_rope_base,omitempty"`                       // rope_base of local layers; 0: the same
+	HeadTransform  bool    `json:"head_transform,omitempty" yaml:"head_transform,omitempty"`                         // linear layer, activation and norm before the logits, E wide
+	HeadBias       bool    `json:"head_bias,omitempty" yaml:"head_bias,omitempty"`                                   // of the logits
+	LogitsShift    bool    `json:"logits_shift,omitempty" yaml:"logits_shift,omitempty"`                             // position i is given what the head makes of position i-1, position 0 its own: Dream
 
 	Head        string `json:"head,omitempty" yaml:"head,omitempty"`                 // "": logits of tokens; "keep": one number a position; "order": two
 	MaskedInput bool   `json:"masked_input,omitempty" yaml:"masked_input,omitempty"` // takes masked [B, L], 1 where the token stands for a mask
@@ -99,7 +120,7 @@ func (c Config) Filled() Config {
 	fill(&c.Time, NoTime)
 	fill(&c.NormEps, 1e-5)
 	if c.Intermediate == 0 {
-		if c.Intermediate = 4 * c.HiddenSize; c.Activation == SwiGLU {
+		if c.Intermediate = 4 * c.HiddenSize; c.Gated() {
 			c.Intermediate = (8*c.HiddenSize/3 + 31) / 32 * 32
 		}
 	}
@@ -130,9 +151,6 @@ func fill[T comparable](field *T, value T) {
 		*field = value
 	}
 }
-
-// HeadSize is the width of one attention head.
-func (c Config) HeadSize() int { return c.HiddenSize / c.Heads }
 
 // Timed tells whether the network takes timesteps.
 func (c Config) Timed() bool { return c.Time == AdaLN }

@@ -14,7 +14,7 @@ func ParamCount(c Config) int64 {
 func FLOPs(c Config, length int) int64 {
 	d, l := int64(c.HiddenSize), int64(length)
 	matrices := int64(2)
-	if c.Activation == SwiGLU {
+	if c.Gated() {
 		matrices = 3
 	}
 	head := int64(c.VocabSize)

@@ -26,6 +26,7 @@ const orderEntry = "order"
 func OrderOf(denoiser Config, shared bool) Config {
 	c := denoiser
 	c.Head, c.Gaps, c.UnmaskRate, c.Tied, c.HeadInit = HeadOrder, NoGaps, false, false, ""
+	c.HeadTransform, c.HeadBias, c.LogitsShift = false, false, false
 	if !shared {
 		c.Time, c.TimeSize = NoTime, 0
 	}

@@ -36,7 +36,7 @@ func (p Param) Len() int64 {
 	return n
 }
 
-// Params lists the parameters of a valid config. Names and order are fixed: files and flat vectors rely on them.
+// Params lists the parameters of a valid config, each once: layers of one set share theirs ([Config.LayerSet]). Names and order are fixed: files and flat vectors rely on them.
 //
 // Weight decay is for the matrices of linear layers, the head's included. Norms, biases and embeddings go without: the rows
 // of rare tokens would only ever shrink, and a tied head counts as an embedding.
@@ -50,45 +50,23 @@ func (p Param) Len() int64 {
 // steps: 3.3 as here, 3.6 with embeddings of variance 1 / d or with a head of zeros, 3.9 with both, 4.0 with 0.02 throughout
 // and a head of zeros; Sudoku, 160 steps: 2.8 as here, 3.2 with both.
 func Params(c Config) []Param {
-	d, v := int64(c.HiddenSize), int64(c.VocabSize)
 	l := &lister{config: c}
-	l.add("embeddings.tokens", false, Init{Truncated, l.embeddingStd()}, v, d)
-	if c.MaskedInput {
-		l.add("embeddings.masked", false, Init{Truncated, l.embeddingStd()}, 2, d)
-	}
-	switch {
-	case c.Positions == Learned:
-		l.add("embeddings.positions", false, Init{Truncated, l.embeddingStd()}, int64(c.MaxPositions), d)
-	case c.tabled():
-		for _, t := range c.PositionTables {
-			l.add("embeddings.positions."+t.Name, false, Init{Truncated, l.embeddingStd()}, int64(t.Size), d)
-		}
-	}
+	l.embeddings()
 	if c.Timed() {
 		n := int64(c.TimeSize)
 		l.linear("time.up", 4*n, n, 1, true)
 		l.linear("time.down", n, 4*n, 1, true)
 	}
-	for i := range c.Layers {
-		l.layer(fmt.Sprintf("layers.%d.", i))
+	for i := range c.LayerSets() {
+		l.layer(fmt.Sprintf("layers.%d.", i), c.SkipFirstNorm && i == 0)
 	}
-	l.norm("norm")
+	if !c.PostNorm {
+		l.norm("norm", c.HiddenSize)
+	}
 	if c.Timed() {
 		l.modulation("norm.modulation", 2)
 	}
-	if !c.Tied && c.Head != HeadOrder {
-		head := Init{Truncated, l.std(d)}
-		if c.HeadInit == "zeros" {
-			head = Init{Kind: Zeros}
-		}
-		if c.Judges() {
-			v = 1
-		}
-		l.add("head.weight", true, head, v, d)
-	}
-	if c.Judges() {
-		l.add("head.bias", false, Init{Kind: Zeros}, 1)
-	}
+	l.head()
 	l.scores()
 	return l.params
 }
@@ -103,20 +81,74 @@ func (l *lister) add(name string, decay bool, init Init, shape ...int64) {
 	l.params = append(l.params, Param{name, shape, init, decay})
 }
 
-func (l *lister) layer(prefix string) {
+func (l *lister) embeddings() {
+	c := l.config
+	d, e := int64(c.HiddenSize), int64(c.EmbeddingWidth())
+	table := func(name string, rows int) { l.add(name, false, Init{Truncated, l.embeddingStd()}, int64(rows), e) }
+	table("embeddings.tokens", c.VocabSize)
+	if c.MaskedInput {
+		table("embeddings.masked", 2)
+	}
+	switch {
+	case c.Positions == Learned:
+		table("embeddings.positions", c.MaxPositions)
+	case c.tabled():
+		for _, t := range c.PositionTables {
+			table("embeddings.positions."+t.Name, t.Size)
+		}
+	}
+	if c.TypeVocab > 0 {
+		table("embeddings.types", c.TypeVocab)
+	}
+	if c.EmbeddingNorm {
+		l.norm("embeddings.norm", c.EmbeddingWidth())
+	}
+	if c.EmbeddingSize > 0 {
+		l.linear("embeddings.projection", d, e, 1, true)
+	}
+}
+
+// head is what makes logits, or what is kept, of the last hidden state.
+func (l *lister) head() {
+	c := l.config
+	width, rows := int64(c.HiddenSize), int64(c.VocabSize)
+	if c.HeadTransform {
+		width = int64(c.EmbeddingWidth())
+		l.linear("head.transform", width, int64(c.HiddenSize), 1, c.Bias)
+		l.norm("head.norm", c.EmbeddingWidth())
+	}
+	if c.Judges() {
+		rows = 1
+	}
+	if !c.Tied && c.Head != HeadOrder {
+		init := Init{Truncated, l.std(width)}
+		if c.HeadInit == "zeros" {
+			init = Init{Kind: Zeros}
+		}
+		l.add("head.weight", true, init, rows, width)
+	}
+	if c.Judges() || c.HeadBias {
+		l.add("head.bias", false, Init{Kind: Zeros}, rows)
+	}
+}
+
+func (l *lister) layer(prefix string, bare bool) {
 	c := l.config
 	d, ff := int64(c.HiddenSize), int64(c.Intermediate)
+	queries, keys := int64(c.Heads*c.HeadSize()), int64(c.KeyHeads()*c.HeadSize())
 	residual := 1 / math.Sqrt(2*float64(c.Layers))
 	if c.Timed() {
 		l.modulation(prefix+"modulation", 6)
 	}
-	l.norm(prefix + "attention.norm")
-	for _, part := range []string{"q", "k", "v"} {
-		l.linear(prefix+"attention."+part, d, d, 1, c.Bias)
+	if !bare {
+		l.norm(prefix+"attention.norm", c.HiddenSize)
 	}
-	l.linear(prefix+"attention.output", d, d, residual, c.Bias)
-	l.norm(prefix + "mlp.norm")
-	if c.Activation == SwiGLU {
+	l.linear(prefix+"attention.q", queries, d, 1, c.Bias || c.QKVBias)
+	l.linear(prefix+"attention.k", keys, d, 1, c.Bias || c.QKVBias)
+	l.linear(prefix+"attention.v", keys, d, 1, c.Bias || c.QKVBias)
+	l.linear(prefix+"attention.output", d, queries, residual, c.Bias)
+	l.norm(prefix+"mlp.norm", c.HiddenSize)
+	if c.Gated() {
 		l.linear(prefix+"mlp.gate", ff, d, 1, c.Bias)
 	}
 	l.linear(prefix+"mlp.up", ff, d, 1, c.Bias)
@@ -132,13 +164,13 @@ func (l *lister) linear(name string, out, in int64, scale float64, bias bool) {
 }
 
 // norm has parameters of its own unless time gives scale and shift.
-func (l *lister) norm(name string) {
+func (l *lister) norm(name string, width int) {
 	if l.config.Timed() {
 		return
 	}
-	l.add(name+".weight", false, Init{Kind: Ones}, int64(l.config.HiddenSize))
+	l.add(name+".weight", false, Init{Kind: Ones}, int64(width))
 	if l.config.Norm == NormLayer && l.config.Bias {
-		l.add(name+".bias", false, Init{Kind: Zeros}, int64(l.config.HiddenSize))
+		l.add(name+".bias", false, Init{Kind: Zeros}, int64(width))
 	}
 }
 
@@ -160,7 +192,7 @@ func (l *lister) std(fanIn int64) float64 {
 // the first logits near 1.
 func (l *lister) embeddingStd() float64 {
 	if l.config.Tied || l.config.InitializerRange > 0 {
-		return l.std(int64(l.config.HiddenSize))
+		return l.std(int64(l.config.EmbeddingWidth()))
 	}
 	return 1
 }

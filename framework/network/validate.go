@@ -60,14 +60,14 @@ func (c Config) Validate() error {
 	}
 	if c.Heads > 0 && c.HiddenSize > 0 {
 		switch {
-		case c.HiddenSize%c.Heads != 0:
-			report("num_attention_heads", "%d heads do not divide hidden_size %d; choose a divisor", c.Heads, c.HiddenSize)
+		case c.HeadDim == 0 && c.HiddenSize%c.Heads != 0:
+			report("num_attention_heads", "%d heads do not divide hidden_size %d; choose a divisor, or give head_dim", c.Heads, c.HiddenSize)
 		case c.Positions == RoPE && c.HeadSize()%2 != 0:
 			report("num_attention_heads", "a head is %d wide, expected an even width for positions rope; choose other heads", c.HeadSize())
 		}
 	}
 	choice("norm", c.Norm, NormLayer, NormRMS)
-	choice("activation", c.Activation, GELU, SwiGLU, SiLU, ReLU2)
+	choice("activation", c.Activation, GELU, GELUTanh, GeGLU, GeGLUTanh, SwiGLU, SiLU, ReLU, ReLU2)
 	choice("positions", c.Positions, RoPE, Learned, Grid, Sudoku, NoPositions)
 	choice("time", c.Time, NoTime, AdaLN)
 	if c.Head != HeadTokens {
@@ -95,6 +95,7 @@ func (c Config) Validate() error {
 		choice("head_init", c.HeadInit, "normal", "zeros")
 	}
 	c.validatePositions(&problems)
+	c.validateKnobs(&problems)
 	if problems == nil {
 		return nil
 	}
