@@ -5,6 +5,7 @@ package exporters
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
@@ -14,6 +15,7 @@ const (
 	FP32        = "fp32"
 	FP16        = "fp16"         // weights and arithmetic in half precision; norms, softmax, rates and outputs in single
 	FP16Weights = "fp16-weights" // weights in half precision, arithmetic in single: half the file, and nothing else changes
+	BF16        = "bf16"         // weights in bfloat16: files for other programs, target safetensors
 	INT8        = "int8"         // matrix products in integers: weights by output channel, activations by tensor, measured as they come
 )
 
@@ -23,23 +25,36 @@ const (
 	HeadStatistics = "statistics" // proposals and statistics beside the logits: see package exporters/onnx
 )
 
-// Options choose what an export is like. The zero value is that of every target's defaults.
+// When an export is verified.
+const (
+	VerifyAuto = "auto" // where the stack is installed
+	VerifyMust = "must" // always: where the stack is missing, there is no export
+	VerifyOff  = "off"  // never
+)
+
+// Options choose what an export is like. The zero value is that of every target's defaults. The first four are recorded in the export.
 type Options struct {
-	Precision string // FP32 where it is empty
-	Head      string // HeadNone where it is empty, but for targets that need the statistics
-	Rows      int    // B fixed to it; 0: any
-	Length    int    // L fixed to it; 0: any
-	Python    string // interpreter that verifies; "": python3 on the path
-	Browser   string // Chromium that verifies; "": the one on the path
+	Precision string `json:"precision,omitempty"` // the target's first ([Info]) where it is empty
+	Head      string `json:"head,omitempty"`      // HeadNone where it is empty, but for targets that need the statistics
+	Rows      int    `json:"rows,omitempty"`      // B fixed to it; 0: any
+	Length    int    `json:"length,omitempty"`    // L fixed to it; 0: any
+
+	Verify   string        `json:"-"` // VerifyAuto where it is empty
+	Python   string        `json:"-"` // interpreter that verifies; "": python3 on the path
+	Browser  string        `json:"-"` // Chromium that verifies; "": the one on the path
+	Timeout  time.Duration `json:"-"` // that verification may take; 0: ten minutes
+	Version  string        `json:"-"` // of this program, recorded in the export
+	Progress func(string)  `json:"-"` // is told what is going on, a line each; may be nil
 }
 
 // Info is what a target says of itself.
 type Info struct {
-	Name    string   // as in --to: "transformers"
-	Summary string   // one line: what is written, for whom
-	Stack   string   // what opens it: "transformers 5 with PyTorch 2"
-	Needs   []string // what verification needs: "python3 with torch and transformers"
-	Options []string // of Options that it takes beside the verifier: "precision", "head", "rows", "length"
+	Name       string   `json:"name"`       // as in --to: "transformers"
+	Summary    string   `json:"summary"`    // one line: what is written, for whom
+	Stack      string   `json:"stack"`      // what opens it: "transformers 5 with PyTorch 2"
+	Needs      []string `json:"needs"`      // what verification needs: "python3 with torch and transformers"
+	Options    []string `json:"options"`    // of Options that it takes beside the verifier: "precision", "head", "rows", "length"
+	Precisions []string `json:"precisions"` // that it takes, its default first; nil: FP32 alone, and Options need not list "precision"
 }
 
 // Target is a stack that models are taken to.
@@ -71,4 +86,5 @@ type Verdict struct {
 	TokenErrors int     `json:"tokens_differ"`        // of them, other than the source's
 	NearTies    int     `json:"near_ties"`            // of those, where the source's margin is below 1e-5
 	Limit       float64 `json:"limit"`                // that MaxLogit was held against; 0: none, as for int8
+	Elements    int64   `json:"elements,omitempty"`   // of tensors that were compared bit by bit, for exports that do not compute
 }

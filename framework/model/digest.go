@@ -73,11 +73,16 @@ func (m *Model) Digest() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return DigestOf(files), nil
+}
+
+// DigestOf is [Model.Digest] of files that were hashed already.
+func DigestOf(files []File) string {
 	h := sha256.New()
 	for _, f := range files {
 		fmt.Fprintf(h, "%s  %s\n", f.SHA256, f.Name)
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Verify compares files with the digests of mdm.json. It returns the names that were checked; the error lists every file
