@@ -92,6 +92,16 @@ func oldData(path string) []string {
 	return slices.DeleteFunc(out, func(ours string) bool { return !slices.Contains(m.External(), filepath.Base(ours)) })
 }
 
+// Divide prepares a model for a file beside another one: where its initializers have more than 1.5 GB, those of at least 1 KiB are
+// references to a file at location, relative to the model's folder, which data writes; else data is nil and the model as it came.
+func Divide(m *Model, location string) (divided *Model, data func(io.Writer) error) {
+	inside, outside := m.divide(externalLimit, location)
+	if len(outside) == 0 {
+		return inside, nil
+	}
+	return inside, func(w io.Writer) error { return writeData(w, outside) }
+}
+
 // divide is the model with big initializers at location, and these initializers in the order in which they stand there.
 func (m *Model) divide(limit int64, location string) (*Model, []*Tensor) {
 	total := int64(0)

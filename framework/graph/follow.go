@@ -1,5 +1,25 @@
 package graph
 
+// WithShapes returns the model with types and shapes of all values that inference knows, in the place of those that the file gives. Sizes stay
+// as they are named, such as "B" or "L + 1"; those without a name are left open.
+func WithShapes(m *Model) *Model {
+	b := follow(m)
+	out, g := *m, *m.Graph
+	out.Graph, g.Values = &g, nil
+	given := map[string]bool{}
+	for _, v := range g.Outputs {
+		given[v.Name] = true
+	}
+	for _, n := range g.Nodes {
+		for _, name := range n.Outputs {
+			if v, ok := b.Value(name); ok && name != "" && !given[name] && v.HasRank() && v.Type() != Undefined {
+				g.Values = append(g.Values, &ValueInfo{Name: name, Type: v.Type(), HasRank: true, Shape: public(v.Shape())})
+			}
+		}
+	}
+	return &out
+}
+
 // follow infers what it can of the values of a finished model, under their own names. Where inference does not know an
 // operator, the types that the file gives stand in.
 func follow(m *Model) *Builder {

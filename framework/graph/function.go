@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // The framework's own operators, in the domain mdm. Each is a function of stock operators, written into the models that use it, so
@@ -48,7 +49,8 @@ func (f body) function(key string, opset int64) (*Function, error) {
 	for i, v := range out {
 		rename[v.name] = f.outputs[i]
 	}
-	fn := &Function{Domain: Domain, Name: key[len(Domain)+1:], Inputs: f.inputs, Outputs: f.outputs, Defaults: f.attributes, Opsets: []Opset{{"", opset}}}
+	dot := strings.LastIndexByte(key, '.')
+	fn := &Function{Domain: key[:max(dot, 0)], Name: key[dot+1:], Inputs: f.inputs, Outputs: f.outputs, Defaults: f.attributes, Opsets: []Opset{{"", opset}}}
 	for _, n := range b.nodes {
 		fn.Nodes = append(fn.Nodes, renamed(n, rename))
 	}

@@ -19,6 +19,7 @@ type Signature struct {
 	AttentionBias bool // float32 [B, 1, L, L]
 	TokenTypeIDs  bool // int64 [B, L], zeros
 	Masked        bool // int64 [B, L], planner networks: 1 = a proposal for a masked position
+	Statistics    bool // temperature float32 [B] and uniform float32 [B, L]: exports with a head of their own, which the host does without
 
 	Rows   int        // B that the export fixed, or 0
 	Length int        // L that the export fixed, or 0
@@ -46,6 +47,8 @@ var inputs = map[string]input{
 	"attention_bias": {[]graph.Type{graph.Float32}, 4, func(s *Signature) *bool { return &s.AttentionBias }, "float32 [B, 1, L, L]"},
 	"token_type_ids": {[]graph.Type{graph.Int64}, 2, func(s *Signature) *bool { return &s.TokenTypeIDs }, "int64 [B, L]"},
 	"masked":         {[]graph.Type{graph.Int64}, 2, func(s *Signature) *bool { return &s.Masked }, "int64 [B, L]"},
+	"temperature":    {[]graph.Type{graph.Float32}, 1, func(s *Signature) *bool { return &s.Statistics }, "float32 [B]"},
+	"uniform":        {[]graph.Type{graph.Float32}, 2, func(s *Signature) *bool { return &s.Statistics }, "float32 [B, L]"},
 }
 
 // inputNames in the order of DESIGN's interface, for messages.

@@ -41,6 +41,8 @@ var known = map[string][]graph.Type{
 	"attention_bias": {graph.Float32},
 	"timesteps":      {graph.Float32},
 	"masked":         {graph.Int64, graph.Int32}, // planner networks
+	"temperature":    {graph.Float32},            // models WithStatistics, whose own head has no part in a run
+	"uniform":        {graph.Float32},
 }
 
 // findPorts reads what the model takes and gives, and refuses what the runtime cannot feed. It sets m.V where it is 0.
@@ -77,7 +79,7 @@ func (p *ports) input(v *graph.ValueInfo) error {
 	switch {
 	case v.Name == "attention_bias":
 		rank = 4
-	case v.Name == "timesteps" && !(v.HasRank && len(v.Shape) == 2):
+	case v.Name == "timesteps" && !(v.HasRank && len(v.Shape) == 2), v.Name == "temperature":
 		rank = 1
 	}
 	if v.HasRank && len(v.Shape) != rank {

@@ -42,6 +42,10 @@ func feedPort(a *allocation, s *shape, p port, m *Model) {
 		feedLane(a, s, p, all(s.batch.Masked), 0)
 	case "attention_bias":
 		feedBias(a, s)
+	case "temperature":
+		bind(a, &s.inputs, alloc[float32](a, s, s.modelRows), s.modelRows)
+	case "uniform":
+		bind(a, &s.inputs, alloc[float32](a, s, s.modelRows*s.copies*s.length), s.modelRows, s.copies*s.length)
 	case "timesteps":
 		dims := []int{s.modelRows, 1}[:p.rank]
 		time := s.batch.Time
