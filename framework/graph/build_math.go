@@ -1,5 +1,7 @@
 package graph
 
+import "math"
+
 // One method an operator. Where a method has no comment of its own, it is ONNX's operator of that name; elementwise
 // operators broadcast.
 
@@ -76,6 +78,17 @@ func (b *Builder) Gelu(x Value) Value {
 	}
 	half := b.Scalar(0.5, x)
 	return b.Mul(b.Mul(half, x), b.Add(b.Scalar(1, x), b.Erf(b.Mul(x, b.Scalar(0.7071067811865476, x)))))
+}
+
+// GeluTanh is the approximation x (1 + tanh(k (x + 0.044715 x^3))) / 2 of [Builder.Gelu] with k = sqrt(2 / pi) (Hendrycks and Gimpel 2016). Below
+// opset 20 it is written out.
+func (b *Builder) GeluTanh(x Value) Value {
+	if b.opset >= 20 {
+		return b.Op("Gelu", []*Attribute{String("approximate", "tanh")}, x)
+	}
+	k := math.Sqrt(2 / math.Pi)
+	inner := b.Mul(x, b.Add(b.Mul(b.Mul(x, x), b.Scalar(0.044715*k, x)), b.Scalar(k, x)))
+	return b.Mul(b.Mul(x, b.Scalar(0.5, x)), b.Add(b.Tanh(inner), b.Scalar(1, x)))
 }
 
 // Identity is x.

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -46,7 +45,7 @@ func Build(b *graph.Builder, c Config, params, inputs map[string]graph.Value) ma
 	x := n.embed()
 	n.condition()
 	for i := range c.Layers {
-		x = n.layer(fmt.Sprintf("layers.%d", i), x)
+		x = n.layer(i, x)
 	}
 	return n.heads(x)
 }
@@ -61,6 +60,7 @@ type builder struct {
 	mask                         graph.Value // attention_mask, or none
 	sizes                        graph.Value // [2] B and L
 	bias                         graph.Value // [B, 1, 1, L] 0 for real positions, very negative for padding, or with attention_bias [B, 1, L, L]; or none
+	window                       graph.Value // bias with the window of local layers; or none
 	biased                       bool        // attention_bias is given
 	cond                         graph.Value // [B, n] the time's embedding; or none
 }
@@ -109,16 +109,19 @@ func (n *builder) take(inputs map[string]graph.Value) bool {
 	}
 	n.sizes = n.Shape(n.ids)
 	if n.mask = inputs["attention_mask"]; n.mask.Given() {
-		// -30000 outweighs any score, leaves nothing of it after exp, and is within float16's range.
-		bias := n.Mul(n.Sub(n.Cast(n.mask, graph.Float32), n.Float(1)), n.Float(3e4))
+		bias := n.Mul(n.Sub(n.Cast(n.mask, graph.Float32), n.Float(1)), n.Float(-unseen))
 		n.bias = n.Unsqueeze(bias, 1, 2)
 	}
 	if bias := inputs["attention_bias"]; bias.Given() {
+		if n.c.LogitsShift {
+			return fail("network: attention_bias is given, and with logits_shift a position is told by the one before, which sees it; leave it out")
+		}
 		if n.biased = true; n.bias.Given() {
 			bias = n.Add(bias, n.bias)
 		}
 		n.bias = bias
 	}
+	n.window = n.within()
 	return true
 }
 
@@ -146,11 +149,7 @@ func (n *builder) linear(name string, x graph.Value) graph.Value {
 func (n *builder) norm(name string, x graph.Value) graph.Value {
 	scale := n.parameter(name + ".weight")
 	if !scale.Given() {
-		ones := make([]float32, n.c.HiddenSize)
-		for i := range ones {
-			ones[i] = 1
-		}
-		scale = n.Floats([]int64{int64(n.c.HiddenSize)}, ones)
+		scale = n.Floats([]int64{int64(n.c.HiddenSize)}, slices.Repeat([]float32{1}, n.c.HiddenSize))
 	}
 	if n.c.Norm == NormRMS {
 		return n.RMSNormalization(x, scale, float32(n.c.NormEps))
@@ -170,8 +169,8 @@ func (n *builder) rows(x graph.Value, shape ...int64) graph.Value {
 	return n.ReshapeTo(x, n.Concat(0, n.sizes, n.Ints(shape...)))
 }
 
-// flat views x [B, L, ...] as [T, d].
-func (n *builder) flat(x graph.Value) graph.Value {
+// flat views x [B, L, ...] as [T, width].
+func (n *builder) flat(x graph.Value, width int) graph.Value {
 	t := n.ids.Dim(0).Times(n.ids.Dim(1))
-	return n.Reshape(x, t, graph.Known(int64(n.c.HiddenSize)))
+	return n.Reshape(x, t, graph.Known(int64(width)))
 }

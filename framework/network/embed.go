@@ -7,11 +7,24 @@ import (
 	"github.com/mdmhost/mdmhost/framework/graph"
 )
 
-// embed is the stream's start [T, d]: tokens, whether they stand for masks where the network is told, and positions where they
-// are added.
+// embed is the stream's start [T, d]: the sum of the embeddings, normalised and brought to width d where the config says so.
 func (n *builder) embed() graph.Value {
 	defer n.Scope("embeddings")()
-	d := int64(n.c.HiddenSize)
+	x := n.embeddings()
+	if n.c.TypeVocab > 0 {
+		x = n.Add(x, n.Slice(n.parameter("embeddings.types"), 0, 0, 1))
+	}
+	if n.c.EmbeddingNorm {
+		x = n.norm("embeddings.norm", x)
+	}
+	if n.c.EmbeddingSize > 0 {
+		x = n.linear("embeddings.projection", x)
+	}
+	return x
+}
+
+// embeddings are [T, E]: tokens, whether they stand for masks where the network is told, and positions where they are added.
+func (n *builder) embeddings() graph.Value {
 	t := n.ids.Dim(0).Times(n.ids.Dim(1))
 	x := n.Gather(n.parameter("embeddings.tokens"), n.Reshape(n.ids, t), 0)
 	if n.c.MaskedInput {
@@ -25,10 +38,10 @@ func (n *builder) embed() graph.Value {
 		table = n.Gather(table, n.Reshape(n.positions, t), 0)
 		return n.Add(x, table)
 	}
-	return n.flat(n.Add(n.rows(x, d), n.first(table)))
+	return n.flat(n.Add(n.rows(x, int64(n.c.EmbeddingWidth())), n.first(table)), n.c.EmbeddingWidth())
 }
 
-// positionTable is the embedding of every position [max_position_embeddings, d], or none.
+// positionTable is the embedding of every position [max_position_embeddings, E], or none.
 func (n *builder) positionTable() graph.Value {
 	if n.c.Positions == Learned {
 		return n.parameter("embeddings.positions")
@@ -60,24 +73,24 @@ func (n *builder) first(table graph.Value) graph.Value {
 	return n.Op("Slice", nil, table, n.Ints(0), n.Slice(n.sizes, 0, 1, 2), n.Ints(0))
 }
 
-// rotate turns q or k [B, L, d] by its positions: head by head, number i of the first half with number i of the second, by
+// rotate turns q or k [B, L, H dh] by its positions: head by head, number i of the first half with number i of the second, by
 // position * base^(-2i/dh) (Su et al. 2021, eq. 34). It is ONNX Runtime's operator, which reads before the transpose.
-func (n *builder) rotate(x graph.Value) graph.Value {
+func (n *builder) rotate(x graph.Value, base float64) graph.Value {
 	positions := n.positions
 	if !positions.Given() {
 		positions = n.Ints(0) // the first one; the others follow
 	}
-	cos, sin := n.rotations()
+	cos, sin := n.rotations(base)
 	return n.Op(graph.Contrib+".RotaryEmbedding", nil, x, positions, cos, sin)
 }
 
-// rotations are the cosines and sines of every position's angles [max_position_embeddings, dh/2], once a graph.
-func (n *builder) rotations() (cos, sin graph.Value) {
+// rotations are the cosines and sines of every position's angles [max_position_embeddings, dh/2], once a graph and base.
+func (n *builder) rotations(base float64) (cos, sin graph.Value) {
 	half, longest := n.c.HeadSize()/2, n.c.MaxPositions
 	if n.biased { // the operator wants a table as long as the row, which may hold shadows of all positions
 		longest *= 2
 	}
-	name := fmt.Sprintf("rotary_%dx%d_%g.", longest, half, n.c.RopeBase)
+	name := fmt.Sprintf("rotary_%dx%d_%g.", longest, half, base)
 	cos, known := n.Value(name + "cos")
 	if known {
 		sin, _ = n.Value(name + "sin")
@@ -86,7 +99,7 @@ func (n *builder) rotations() (cos, sin graph.Value) {
 	var c, s []float32
 	for p := range longest {
 		for i := range half {
-			y, x := math.Sincos(float64(p) * math.Pow(n.c.RopeBase, -float64(i)/float64(half)))
+			y, x := math.Sincos(float64(p) * math.Pow(base, -float64(i)/float64(half)))
 			c, s = append(c, float32(x)), append(s, float32(y))
 		}
 	}

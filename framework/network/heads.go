@@ -63,7 +63,9 @@ func (l *lister) scores() {
 // heads turns the stream [T, d] into what the network gives. All heads read the same normalised state.
 func (n *builder) heads(x graph.Value) map[string]graph.Value {
 	defer n.Scope("head")()
-	x = n.norm("norm", x)
+	if !n.c.PostNorm {
+		x = n.norm("norm", x)
+	}
 	if n.c.Timed() {
 		m := n.modulation("norm.modulation", 2)
 		x = n.modulate(x, m[0], m[1])
@@ -74,11 +76,7 @@ func (n *builder) heads(x graph.Value) map[string]graph.Value {
 	case HeadOrder:
 		return map[string]graph.Value{"order": n.rows(n.score("order", x), 2)}
 	}
-	weight := n.parameter("head.weight")
-	if n.c.Tied {
-		weight = n.parameter("embeddings.tokens")
-	}
-	out := map[string]graph.Value{"logits": n.rows(n.Gemm(x, weight, graph.Value{}, false, true), int64(n.c.VocabSize))}
+	out := map[string]graph.Value{"logits": n.rows(n.logits(x), int64(n.c.VocabSize))}
 	if n.c.Rates() {
 		out["insertion_rate"] = n.gaps(n.rate("insertion", x))
 	}
@@ -86,6 +84,26 @@ func (n *builder) heads(x graph.Value) map[string]graph.Value {
 		out["unmask_rate"] = n.rate("unmask", x)
 	}
 	return out
+}
+
+// logits are [T, V] of the last hidden state [T, d].
+func (n *builder) logits(x graph.Value) graph.Value {
+	if n.c.LogitsShift {
+		y := n.rows(x, int64(n.c.HiddenSize))
+		x = n.flat(n.Concat(1, n.Slice(y, 1, 0, 1), n.Slice(y, 1, 0, -1)), n.c.HiddenSize)
+	}
+	if n.c.HeadTransform {
+		x = n.norm("head.norm", n.activate(n.c.PlainActivation(), n.linear("head.transform", x)))
+	}
+	weight := n.parameter("head.weight")
+	if n.c.Tied {
+		weight = n.parameter("embeddings.tokens")
+	}
+	y := n.Gemm(x, weight, graph.Value{}, false, true)
+	if n.c.HeadBias {
+		y = n.Add(y, n.parameter("head.bias"))
+	}
+	return y
 }
 
 // score is a layer of width d, GELU, and some numbers for each position [T, n] (LoFlexMDM, appendix: the scalar heads).
