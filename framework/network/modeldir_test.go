@@ -171,7 +171,7 @@ func TestReplacing(t *testing.T) {
 	if err := os.WriteFile(note, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	mustSay(t, network.WriteModelDir(dir, d), "holds onnx/notes.txt, which the new model does not have; nothing was changed")
+	mustSay(t, network.WriteModelDir(dir, d), "holds onnx/notes.txt, which the new one does not have; nothing was changed")
 	if err := os.Remove(note); err != nil {
 		t.Fatal(err)
 	}

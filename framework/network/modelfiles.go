@@ -59,7 +59,7 @@ func (v Values) tensors(c Config, d safetensors.DType) ([]safetensors.Tensor, er
 	return out, nil
 }
 
-// config is config.json. Tables that a grid makes are left out.
+// config is config.json.
 func (m ModelDir) config() (any, error) {
 	t, err := tokenizer.Parse(tokenizerName, m.Tokenizer)
 	if err != nil {
@@ -73,7 +73,14 @@ func (m ModelDir) config() (any, error) {
 	if s.Mask < 0 {
 		return nil, fmt.Errorf("%s: has no one mask token such as [MASK]; give Special.Mask", tokenizerName)
 	}
-	c := m.Config
+	return m.Config.file(*s, m.DType), nil
+}
+
+// JSON is config.json of a network whose model.safetensors has elements d: F32, F16 or BF16.
+func (c Config) JSON(s Special, d safetensors.DType) ([]byte, error) { return indented(c.file(s, d)) }
+
+// file is config.json. Tables that a grid makes are left out.
+func (c Config) file(s Special, d safetensors.DType) configFile {
 	if c.Grid != nil {
 		c.PositionTables = nil
 	}
@@ -90,7 +97,7 @@ func (m ModelDir) config() (any, error) {
 	case c.Rates():
 		architecture = "MdmTransformerForInsertion"
 	}
-	return configFile{[]string{architecture}, c, dtypeNames[m.DType], id(s.Mask), id(s.Pad), id(s.BOS), id(s.EOS)}, nil
+	return configFile{[]string{architecture}, c, dtypeNames[d], id(s.Mask), id(s.Pad), id(s.BOS), id(s.EOS)}
 }
 
 // manifest is mdm.json.
