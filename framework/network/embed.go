@@ -96,10 +96,14 @@ func (n *builder) rotations(base float64) (cos, sin graph.Value) {
 		sin, _ = n.Value(name + "sin")
 		return cos, sin
 	}
-	var c, s []float32
+	frequencies := make([]float64, half)
+	for i := range frequencies {
+		frequencies[i] = math.Pow(base, -float64(i)/float64(half))
+	}
+	c, s := make([]float32, 0, longest*half), make([]float32, 0, longest*half)
 	for p := range longest {
-		for i := range half {
-			y, x := math.Sincos(float64(p) * math.Pow(base, -float64(i)/float64(half)))
+		for _, f := range frequencies {
+			y, x := math.Sincos(float64(p) * f)
 			c, s = append(c, float32(x)), append(s, float32(y))
 		}
 	}

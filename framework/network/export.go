@@ -33,15 +33,20 @@ func Export(c Config, values Values, o ExportOptions) (*graph.Model, error) {
 	if err := values.check(c); err != nil {
 		return nil, err
 	}
-	fill(&o.Opset, graph.DefaultOpset)
 	fill(&o.Precision, Float32)
 	if o.Precision != Float32 && o.Precision != Float16 {
 		return nil, fmt.Errorf("export: precision is %q, expected %s or %s", o.Precision, Float32, Float16)
 	}
+	return export(c, o, func(p Param) (*graph.Tensor, error) { return stored(p, values[p.Name], o.Precision) })
+}
+
+// export makes the model of the initializers that initializer gives; those of other types than float32 are cast.
+func export(c Config, o ExportOptions, initializer func(p Param) (*graph.Tensor, error)) (*graph.Model, error) {
+	fill(&o.Opset, graph.DefaultOpset)
 	b := graph.NewBuilder(c.ModelType, o.Opset)
 	params := map[string]graph.Value{}
 	for _, p := range Params(c) {
-		t, err := stored(p, values[p.Name], o.Precision)
+		t, err := initializer(p)
 		if err != nil {
 			return nil, fmt.Errorf("export: %w", err)
 		}

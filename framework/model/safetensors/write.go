@@ -31,6 +31,12 @@ func Encode(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 	return nil
 }
 
+// HeaderSize is the number of bytes that [Encode] writes before the elements of the first tensor; those of the others follow without gaps.
+func HeaderSize(tensors []Tensor, metadata map[string]string) (int64, error) {
+	head, err := encodeHeader(tensors, metadata)
+	return int64(len(head)), err
+}
+
 func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	var b bytes.Buffer
 	b.Write(make([]byte, 8))
