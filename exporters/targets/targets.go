@@ -1,0 +1,36 @@
+// Package targets lists the stacks that models are taken to.
+package targets
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mdmhost/mdmhost/exporters"
+	"github.com/mdmhost/mdmhost/exporters/safetensors"
+	"github.com/mdmhost/mdmhost/framework/host/config"
+)
+
+// All are the targets, in the order in which people are told of them.
+func All() []exporters.Target {
+	return []exporters.Target{
+		safetensors.New(),
+	}
+}
+
+// Names are the names of all targets.
+func Names() (names []string) {
+	for _, t := range All() {
+		names = append(names, t.Info().Name)
+	}
+	return names
+}
+
+// Find returns the target of a name. The error names the nearest one.
+func Find(name string) (exporters.Target, error) {
+	for _, t := range All() {
+		if t.Info().Name == name {
+			return t, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown target %q%s; there are %s", name, config.DidYouMean(name, Names()), strings.Join(Names(), ", "))
+}
