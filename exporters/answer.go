@@ -19,9 +19,9 @@ const referenceSeed = 8
 var times = []float32{0.9, 0.5, 0.2}
 
 // answer lets ONNX Runtime answer for the model. Logits are the file's own: mdm.json's logits_shift is not applied.
-func answer(ctx context.Context, m *model.Model) (_ *Reference, err error) {
+func answer(ctx context.Context, m *model.Model, library string) (*Reference, error) {
 	r := rows(m)
-	d, err := onnx.Open(ctx, onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V}, onnx.Options{Head: onnx.HeadGo})
+	d, err := onnx.Open(ctx, onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V}, onnx.Options{Head: onnx.HeadGo, Library: library})
 	if err != nil {
 		return nil, err
 	}

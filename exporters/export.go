@@ -29,11 +29,8 @@ type Result struct {
 // missing, or o says so, the export is not verified; the record says why. An export that answers otherwise than the source is no export.
 func Export(ctx context.Context, t Target, s *Source, o Options, out string) (*Result, error) {
 	info := t.Info()
-	if err := o.settle(info); err != nil {
-		return nil, err
-	}
-	if err := apart(s, out); err != nil {
-		return nil, err
+	if err := errors.Join(o.settle(info), apart(s, out)); err != nil {
+		return nil, &Refused{err}
 	}
 	if err := t.Check(s, o); err != nil {
 		return nil, err
@@ -69,11 +66,15 @@ func Export(ctx context.Context, t Target, s *Source, o Options, out string) (*R
 	return result, nil
 }
 
+// Refused is the error of options that a target does not take, and of places where no export can be.
+type Refused struct{ error }
+
+// Unwrap returns what is wrong.
+func (r *Refused) Unwrap() error { return r.error }
+
 // settle fills in defaults and refuses what the target does not take.
 func (o *Options) settle(info Info) error {
-	if len(info.Precisions) == 0 {
-		info.Precisions = []string{FP32}
-	}
+	info = info.Filled()
 	o.Precision = cmp.Or(o.Precision, info.Precisions[0])
 	o.Verify, o.Timeout = cmp.Or(o.Verify, VerifyAuto), cmp.Or(o.Timeout, defaultTimeout)
 	if !slices.Contains(info.Precisions, o.Precision) {

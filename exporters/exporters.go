@@ -57,6 +57,14 @@ type Info struct {
 	Precisions []string `json:"precisions"` // that it takes, its default first; nil: FP32 alone, and Options need not list "precision"
 }
 
+// Filled is the info with the precision that stands for none.
+func (i Info) Filled() Info {
+	if len(i.Precisions) == 0 {
+		i.Precisions = []string{FP32}
+	}
+	return i
+}
+
 // Target is a stack that models are taken to.
 type Target interface {
 	Info() Info

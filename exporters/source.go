@@ -26,6 +26,8 @@ type Source struct {
 
 	Why error // why they are nil: what is missing, ending with the alternative
 
+	Library string // ONNX Runtime that answers for the model; "": the one that is found
+
 	once      sync.Once
 	reference *Reference
 	failed    error
@@ -70,7 +72,7 @@ func finite(values network.Values) error {
 
 // Reference is what the source answers. It is computed at the first call.
 func (s *Source) Reference(ctx context.Context) (*Reference, error) {
-	s.once.Do(func() { s.reference, s.failed = answer(ctx, s.Model) })
+	s.once.Do(func() { s.reference, s.failed = answer(ctx, s.Model, s.Library) })
 	return s.reference, s.failed
 }
 

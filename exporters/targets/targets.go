@@ -3,16 +3,19 @@ package targets
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/mdmhost/mdmhost/exporters"
+	"github.com/mdmhost/mdmhost/exporters/pytorch"
 	"github.com/mdmhost/mdmhost/exporters/safetensors"
+	"github.com/mdmhost/mdmhost/exporters/transformers"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 )
 
 // All are the targets, in the order in which people are told of them.
 func All() []exporters.Target {
 	return []exporters.Target{
+		transformers.New(),
+		pytorch.New(),
 		safetensors.New(),
 	}
 }
@@ -25,12 +28,12 @@ func Names() (names []string) {
 	return names
 }
 
-// Find returns the target of a name. The error names the nearest one.
+// Find returns the target of a name. The error names the nearest one, or all.
 func Find(name string) (exporters.Target, error) {
 	for _, t := range All() {
 		if t.Info().Name == name {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown target %q%s; there are %s", name, config.DidYouMean(name, Names()), strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("unknown target %q%s", name, config.DidYouMean(name, Names()))
 }

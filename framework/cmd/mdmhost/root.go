@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mdmhost/mdmhost/exporters"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/results"
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -30,7 +31,7 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newSample(), newTrain(), newData(), newArtifacts(), newEval(), newScore(), newModel(), newRuntime(), newConfig(), newPlugin(), newBench(), newTrace(), newVersion())
+	root.AddCommand(newSample(), newTrain(), newData(), newArtifacts(), newEval(), newScore(), newModel(), newExport(), newRuntime(), newConfig(), newPlugin(), newBench(), newTrace(), newVersion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	return root
@@ -77,8 +78,9 @@ func isUsage(err error) bool {
 		refused  *results.Refused
 		input    *results.InputError
 		coded    *sampling.Error
+		export   *exporters.Refused
 	)
-	return errors.As(err, &call) || errors.As(err, &problems) || errors.As(err, &refused) || errors.As(err, &input) ||
+	return errors.As(err, &call) || errors.As(err, &problems) || errors.As(err, &refused) || errors.As(err, &export) || errors.As(err, &input) ||
 		(errors.As(err, &coded) && coded.Code == sampling.InvalidConfig)
 }
 

@@ -26,7 +26,7 @@ var flags = map[string]string{
 }
 
 // words stand for the values of flags in the help.
-var words = map[string]string{"model": "NAME|DIR", "prompt": "TEXT", "infill": "TEXT", "prompts": "FILE", "out": "FILE", "trace": "FILE", "format": "text|jsonl"}
+var words = map[string]string{"model": "NAME|DIR", "prompt": "TEXT", "infill": "TEXT", "prompts": "FILE", "out": "FILE", "trace": "FILE", "format": "text|jsonl", "to": "TARGET", "python": "FILE", "browser": "FILE"}
 
 // newSettings adds --config, --set and the flags of the given names to a command. A flag that stands for another key there
 // than elsewhere is given as "flag=key".

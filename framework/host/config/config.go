@@ -42,6 +42,8 @@ type Config struct {
 	Optimizer Optimizer `koanf:"optimizer"`
 	Train     Train     `koanf:"train"`
 
+	Export Export `koanf:"export"`
+
 	merged  map[string]any // by dotted key
 	layers  [][]setting
 	origins map[string]Origin
@@ -61,6 +63,19 @@ type Runtime struct {
 	Arena         bool              `koanf:"arena"`
 	Warmup        bool              `koanf:"warmup"`
 	SessionConfig map[string]string `koanf:"session_config"`
+}
+
+// Export says what a model is exported for, and how that is verified.
+type Export struct {
+	To        string  `koanf:"to"`
+	Precision string  `koanf:"precision"`
+	Head      string  `koanf:"head"`
+	Rows      int     `koanf:"rows"`
+	Length    int     `koanf:"length"`
+	Verify    string  `koanf:"verify"`
+	Python    string  `koanf:"python"`
+	Browser   string  `koanf:"browser"`
+	Timeout   float64 `koanf:"timeout"` // seconds
 }
 
 // Part is a plugin's name and its options. An option that came as text (from the environment or a flag) is a [Text].

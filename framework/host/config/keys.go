@@ -27,7 +27,7 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(=[^\x00]*)?$`)
 func at(v float64) *float64 { return &v }
 
 // Keys lists every setting that the host knows, in the order of `config print`.
-var Keys = slices.Concat(samplingKeys, trainingKeys)
+var Keys = slices.Concat(samplingKeys, trainingKeys, exportKeys)
 
 // samplingKeys are those of models, runtimes and sampling.
 var samplingKeys = []Key{

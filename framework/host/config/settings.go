@@ -12,7 +12,7 @@ import (
 func (c *Config) Settings() map[string]string {
 	out := map[string]string{}
 	for key, v := range c.values() {
-		if strings.HasPrefix(key, "runtime.") || strings.HasPrefix(key, "plugins.") || slices.Contains([]string{"batch", "out", "overwrite", "trace", "watch", "seed"}, key) {
+		if strings.HasPrefix(key, "runtime.") || strings.HasPrefix(key, "plugins.") || strings.HasPrefix(key, "export.") || slices.Contains([]string{"batch", "out", "overwrite", "trace", "watch", "seed"}, key) {
 			continue
 		}
 		out[key] = fmt.Sprint(v)
