@@ -71,6 +71,7 @@ fi
 own framework/model/safetensors/testdata/golden.py
 golden framework/network/testdata/golden.json.gz
 script=alone.py golden framework/network/testdata/alone.json.gz
+own framework/network/family/testdata/golden.py
 golden framework/autodiff/testdata/golden.json.gz
 script=network.py golden framework/autodiff/testdata/network.json.gz
 script=foreign.py golden framework/autodiff/testdata/foreign.json.gz "$shared/models"
