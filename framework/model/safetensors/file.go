@@ -4,8 +4,9 @@ package safetensors
 
 import (
 	"fmt"
-	"os"
 	"strings"
+
+	"github.com/mdmhost/mdmhost/framework/model/safetensors/mapping"
 )
 
 // File is an opened file. It may be read from several goroutines.
@@ -14,34 +15,22 @@ type File struct {
 	Metadata map[string]string // "__metadata__", or nil
 	tensors  []Tensor
 	index    map[string]int
-	unmap    func() error
+	mapped   *mapping.Mapping // or nil
 }
 
 // Open maps a file. Its tensors are parts of the mapping: a file must not be cut while it is open, and is best replaced
 // by a rename, as [WriteFile] does. Close ends the mapping. Errors say what is wrong with the header.
 func Open(path string) (*File, error) {
-	f, err := os.Open(path)
+	m, err := mapping.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
-	info, err := f.Stat()
+	out, err := Parse(path, m.Data)
 	if err != nil {
+		_ = m.Close()
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: is no regular file; name a safetensors file", path)
-	}
-	data, unmap, err := mapping(f, info.Size())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	out, err := Parse(path, data)
-	if err != nil {
-		_ = unmap()
-		return nil, err
-	}
-	out.unmap = unmap
+	out.mapped = m
 	return out, nil
 }
 
@@ -85,12 +74,19 @@ func (f *File) Tensor(name string) (Tensor, error) {
 	return f.tensors[i], nil
 }
 
+// Release gives back the memory of a part of a tensor of an opened file once it was read; it is read from the disk again when it is needed.
+func (f *File) Release(part []byte) {
+	if f.mapped != nil {
+		f.mapped.Release(part)
+	}
+}
+
 // Close ends the mapping; the tensors must not be used after it.
 func (f *File) Close() error {
-	if f.unmap == nil {
+	if f.mapped == nil {
 		return nil
 	}
-	unmap := f.unmap
-	f.unmap, f.tensors, f.index = nil, nil, nil
-	return unmap()
+	m := f.mapped
+	f.mapped, f.tensors, f.index = nil, nil, nil
+	return m.Close()
 }

@@ -32,6 +32,8 @@ func split(file []byte) (header, data []byte, err error) {
 	}
 	n := binary.LittleEndian.Uint64(file)
 	switch {
+	case bytes.HasPrefix(file, []byte("version https://git-lfs")):
+		return nil, nil, errors.New("is a Git LFS pointer, not the file itself; run `git lfs pull`")
 	case n > maxHeader:
 		return nil, nil, fmt.Errorf("begins with a header of %d bytes, expected at most %d: it is no safetensors file", n, maxHeader)
 	case n > uint64(len(file)-8):
@@ -62,14 +64,17 @@ func decode(text []byte) (entries []entry, metadata map[string]string, err error
 		}
 		e := entry{name: name}
 		var offsets []int64
+		var err error
 		if err := object(d, func(key string) error {
 			switch key {
 			case "dtype":
 				return d.Decode(&e.dtype)
 			case "shape":
-				return d.Decode(&e.shape)
+				e.shape, err = numbers(d)
+				return err
 			case "data_offsets":
-				return d.Decode(&offsets)
+				offsets, err = numbers(d)
+				return err
 			}
 			return d.Decode(new(json.RawMessage)) // the format lets later versions add more
 		}); err != nil {
@@ -115,6 +120,28 @@ func object(d *json.Decoder, each func(key string) error) error {
 	}
 	_, err := d.Token()
 	return ended(err)
+}
+
+// maxRank bounds the dimensions of a tensor, far above real ones: a header must not make a reader take much memory.
+const maxRank = 64
+
+// numbers reads a short list of integers.
+func numbers(d *json.Decoder) ([]int64, error) {
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return nil, errors.Join(fmt.Errorf("found %v, expected a list of integers", t), err)
+	}
+	out := []int64{}
+	for d.More() {
+		var n int64
+		if err := d.Decode(&n); err != nil {
+			return nil, err
+		}
+		if out = append(out, n); len(out) > maxRank {
+			return nil, fmt.Errorf("has more than %d dimensions", maxRank)
+		}
+	}
+	_, err := d.Token()
+	return out, err
 }
 
 func ended(err error) error {

@@ -3,9 +3,11 @@ package safetensors
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -168,6 +170,39 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Headers that are made to take memory are refused, and take a small multiple of their own size.
+func TestHostile(t *testing.T) {
+	many := strings.Builder{}
+	for i := range 1 << 16 {
+		fmt.Fprintf(&many, `,"%x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`, i)
+	}
+	for name, c := range map[string]struct {
+		file []byte
+		want string // in the error; "": none
+	}{
+		"garbage":    {raw(strings.Repeat("{", 4<<20), ""), "invalid character"},
+		"deep":       {raw(`{"a":{"x":`+strings.Repeat("[", 4<<20)+`}}`, ""), "exceeded max depth"},
+		"dimensions": {raw(`{"a":{"shape":[`+strings.Repeat("1,", 2<<20)+`1]}}`, ""), "more than 64 dimensions"},
+		"offsets":    {raw(`{"a":{"data_offsets":[`+strings.Repeat("0,", 2<<20)+`0]}}`, ""), "more than 64 dimensions"},
+		"huge":       {raw(`{"a":{"dtype":"F32","shape":[4611686018427387904,2],"data_offsets":[0,0]}}`, ""), "more elements than any file can hold"},
+		"beyond":     {raw(`{"a":{"dtype":"F32","shape":[1073741824],"data_offsets":[0,4294967296]}}`, ""), "the file was cut off"},
+		"claims":     {append([]byte{0, 0xe1, 0xf5, 5, 0, 0, 0, 0}, '{'), "the file was cut off"}, // a header of 99 MB
+		"names":      {raw("{"+many.String()[1:]+"}", ""), ""},
+		"pointer":    {[]byte("version https://git-lfs.github.com/spec/v1\n"), "Git LFS"},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Parse("f", c.file)
+		runtime.ReadMemStats(&after)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, expected %q", name, err, c.want)
+		}
+		if taken, most := after.TotalAlloc-before.TotalAlloc, uint64(40*len(c.file)+1<<20); taken > most {
+			t.Errorf("%s: allocated %d bytes, garbage included, for a file of %d, expected at most %d", name, taken, len(c.file), most)
+		}
+	}
+}
+
 func TestEncodeRefusals(t *testing.T) {
 	one := Of("a", []int64{1}, []uint8{1})
 	for want, tensors := range map[string][]Tensor{
@@ -261,6 +296,8 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(file)
 	f.Add(raw(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"F16","shape":[],"data_offsets":[2,4],"new":[{}]}} `, "1234"))
+	f.Add(raw(`{"a":{"dtype":"F4","shape":[[[1]]],"data_offsets":[0,4294967296]}}`, "1"))
+	f.Add(raw(`{"a":{"dtype":"F8_E4M3","shape":[1,1,1,4],"data_offsets":[4,0]}}`, "1234"))
 	f.Add(raw(`{"__metadata__":{"a":"b"},"x":{"dtype":"I64","shape":[0,9],"data_offsets":[0,0]}}`, ""))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		read, err := Parse("file", data)
