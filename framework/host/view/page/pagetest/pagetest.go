@@ -46,6 +46,7 @@ var (
 type Page struct {
 	t    testing.TB
 	ctx  context.Context
+	of   string // what the addresses of its files begin with
 	mu   sync.Mutex
 	said []string // what the console and the network complained of
 }
@@ -105,8 +106,15 @@ func (b *Browser) Open(t testing.TB, file string, s Screen) *Page {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b.Visit(t, "file://"+path, "file:", s)
+}
+
+// Visit is [Browser.Open] of an address, for pages that a server hands out and that may ask for other files below a folder: of is what
+// their addresses begin with.
+func (b *Browser) Visit(t testing.TB, address, of string, s Screen) *Page {
+	t.Helper()
 	ctx, closeTab := chromedp.NewContext(b.ctx)
-	p := &Page{t: t, ctx: ctx}
+	p := &Page{t: t, ctx: ctx, of: of}
 	t.Cleanup(func() {
 		closeTab()
 		p.mu.Lock()
@@ -122,7 +130,7 @@ func (b *Browser) Open(t testing.TB, file string, s Screen) *Page {
 	call(p, log.Enable, cdp.Empty{})
 	call(p, network.Enable, network.EnableParams{})
 	p.screen(s)
-	p.run(chromedp.Navigate("file://" + path))
+	p.run(chromedp.Navigate(address))
 	return p
 }
 
@@ -145,7 +153,7 @@ func (p *Page) listen(event any) {
 	case *log.EventEntryAdded:
 		p.said = append(p.said, e.Entry.Text)
 	case *network.EventRequestWillBeSent:
-		if url := e.Request.URL; !strings.HasPrefix(url, "file:") && !strings.HasPrefix(url, "data:") {
+		if url := e.Request.URL; !strings.HasPrefix(url, p.of) && !strings.HasPrefix(url, "data:") {
 			p.said = append(p.said, "asks for "+url)
 		}
 	}
