@@ -24,6 +24,7 @@ var dream = &family{
 			"rope_theta":              to(&c.RopeBase, 10000.0),
 			"rope_parameters":         ropeBase(base),
 			"rope_scaling":            refuse("scaled positions have no rule"),
+			"use_mrope":               only("positions in several dimensions have no rule", false),
 			"use_sliding_window":      only("windows in the upper layers have no rule", false),
 			"layer_types":             fullAttention,
 			"attention_bias":          only("q, k and v have biases and the output none", false),
