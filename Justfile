@@ -29,7 +29,7 @@ sample *flags: build
     @cd '{{ invocation_directory() }}' && '{{ root }}/bin/mdmhost' sample "$@"
 
 # Everything that CI runs: lint, then the tests without and with the Rust tokenizers, then the example plugins
-test: lint test-plain test-tokenizers test-examples test-scripts test-python-kit test-scaffold
+test: lint test-plain test-tokenizers test-examples test-scripts test-python-kit test-exports test-scaffold
 
 # Go tests as `go test ./...` runs them for everyone: no Rust
 [private]
@@ -59,6 +59,11 @@ test-examples: setup
 [private]
 test-python-kit: setup
     @scripts/test-python-kit.sh
+
+# Exports, opened by the stacks that they are for
+[private]
+test-exports: setup
+    @scripts/test-exports.sh
 
 # Projects of new plugins, written, built and run with nothing but the binary
 [private]
