@@ -36,6 +36,14 @@ type Manifest struct {
 	LogitsShift int `json:"logits_shift,omitempty"`
 
 	Digests map[string]string `json:"digests,omitempty"` // file -> sha256
+	Origin  *Origin           `json:"origin,omitempty"`  // of a model that was imported, else nil
+}
+
+// Origin says what an imported model was made of.
+type Origin struct {
+	Importer  string            `json:"importer"`        // the program and its version
+	ModelType string            `json:"model_type"`      // of the config.json that was read
+	Files     map[string]string `json:"files,omitempty"` // what was read -> sha256
 }
 
 // The conventions of Gap.
