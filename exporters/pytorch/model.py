@@ -226,8 +226,11 @@ class Head(nn.Module):
         return F.linear(x, tokens if self.weight is None else self.weight, self.bias)
 
 
-def rotations(position_ids, width, base, dtype):
-    """Cosines and sines [B, 1, L, width / 2] of the angles position * base^(-2i / width)."""
+def rotations(c, position_ids, base, dtype):
+    """Cosines and sines [B, 1, L, h / 2] of the angles position * base^(-2i / h); None where positions do not rotate."""
+    if c["positions"] != "rope":
+        return None
+    width = c["head_dim"]
     precise = torch.float32 if position_ids.device.type == "mps" else torch.float64
     frequencies = base ** -(torch.arange(0, width, 2, device=position_ids.device, dtype=precise) / width)
     angle = position_ids[:, None, :, None] * frequencies
@@ -238,6 +241,15 @@ def rotate(x, cos, sin):
     """Number i of the first half of each head turns with number i of the second half (Su et al. 2021)."""
     a, b = x.chunk(2, -1)
     return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+
+
+def window(c, position_ids, bias, dtype):
+    """The bias of local layers [1 or B, 1, L, L]: positions more than half the window apart do not see each other; None without a window."""
+    if not c["local_attention"]:
+        return None
+    near = (position_ids[:, None, :, None] - position_ids[:, None, None]).abs() <= c["local_attention"] // 2
+    unseen = torch.full((), UNSEEN, dtype=dtype, device=position_ids.device)
+    return torch.where(near, torch.zeros_like(unseen) if bias is None else bias, unseen)
 
 
 class Denoiser(nn.Module):
@@ -282,12 +294,10 @@ class Denoiser(nn.Module):
         if position_ids is None:
             position_ids = torch.arange(L, device=input_ids.device)[None]
         x = self.embeddings(input_ids, position_ids, masked)
-        condition = self.condition(timesteps, x.dtype) if self.time is not None else None
+        condition = None if self.time is None else self.condition(timesteps, x.dtype)
         bias = None if attention_mask is None else (1 - attention_mask[:, None, None].to(x.dtype)) * UNSEEN  # [B, 1, 1, L]
-        turned = c["positions"] == "rope"
-        everywhere = rotations(position_ids, c["head_dim"], c["rope_base"], x.dtype) if turned else None, bias
-        if c["local_attention"]:
-            near = rotations(position_ids, c["head_dim"], c["local_rope_base"], x.dtype) if turned else None, self.window(position_ids, bias, x.dtype)
+        everywhere = rotations(c, position_ids, c["rope_base"], x.dtype), bias
+        near = rotations(c, position_ids, c["local_rope_base"], x.dtype), window(c, position_ids, bias, x.dtype)
         for i in range(c["num_hidden_layers"]):
             layer = self.layers[i * c["num_hidden_groups"] // c["num_hidden_layers"]]
             local = c["local_attention"] and i % c["global_attn_every_n_layers"]
@@ -309,14 +319,10 @@ class Denoiser(nn.Module):
             out["unmask_rate"] = rate(self.unmask(x))
         return out
 
-    def window(self, position_ids, bias, dtype):
-        """The bias of local layers [1 or B, 1, L, L]: positions more than half the window apart do not see each other."""
-        near = (position_ids[:, None, :, None] - position_ids[:, None, None]).abs() <= self.c["local_attention"] // 2
-        unseen = torch.full((), UNSEEN, dtype=dtype, device=position_ids.device)
-        return torch.where(near, torch.zeros_like(unseen) if bias is None else bias, unseen)
-
     def condition(self, timesteps, dtype):
         """What every modulation reads of the time [B, n]: sines and cosines of 1000 t through a small network."""
+        if timesteps is None:
+            raise ValueError("timesteps is missing; expected [B] in [0, 1], which this model takes")
         half = self.c["time_embedding_size"] // 2
         at = torch.arange(half, device=timesteps.device, dtype=torch.float32)
         angle = timesteps.float()[:, None] * 1000 * torch.exp(at * -math.log(1e4) / max(half - 1, 1))
@@ -329,21 +335,18 @@ class Denoiser(nn.Module):
         for name, p in self.named_parameters():
             if only is not None and not any(p is q for q in only):
                 continue
-            part, std = name.removesuffix(".weight"), p.shape[-1] ** -0.5
+            part, std = name.removesuffix(".weight"), c["initializer_range"] or p.shape[-1] ** -0.5
             if p.dim() == 1:
                 nn.init.constant_(p, float(name.endswith("norm.weight")))
-                continue
-            if part.endswith("modulation") or part in ("insertion.down", "unmask.down") or (part == "head" and c["head_init"] == "zeros"):
+            elif part.endswith("modulation") or part in ("insertion.down", "unmask.down") or part == "head" and c["head_init"] == "zeros":
                 nn.init.zeros_(p)
-                continue
-            if c["initializer_range"]:
-                std = c["initializer_range"]
-            elif part.startswith("embeddings.") and part != "embeddings.projection" and not c["tie_word_embeddings"]:
-                std = 1.0
-            if part.endswith(("attention.output", "mlp.down")):
-                std /= math.sqrt(2 * c["num_hidden_layers"])
-            std /= 0.87962566103423978  # what is left of a standard normal number that is cut at 2
-            nn.init.trunc_normal_(p, std=std, a=-2 * std, b=2 * std)
+            else:
+                if part.startswith("embeddings.") and part != "embeddings.projection" and not (c["tie_word_embeddings"] or c["initializer_range"]):
+                    std = 1.0
+                if part.endswith(("attention.output", "mlp.down")):
+                    std /= math.sqrt(2 * c["num_hidden_layers"])
+                std /= 0.87962566103423978  # what is left of a standard normal number that is cut at 2
+                nn.init.trunc_normal_(p, std=std, a=-2 * std, b=2 * std)
 
 
 def rate(score):
