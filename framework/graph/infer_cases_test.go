@@ -96,6 +96,12 @@ var inferenceCases = []inferenceCase{
 		table := floats(b, "table", 9, 4)
 		b.Op("com.microsoft.RotaryEmbedding", nil, x, ids(b, "positions", "B", "L"), table, table)
 	}},
+	{name: "integers", build: func(b *Builder) {
+		x := b.OpN("DynamicQuantizeLinear", 3, nil, floats(b, "x", "B", "L", 8))
+		w := b.Input("w", Int8, Dims(8, 5)...)
+		b.Op("MatMulInteger", nil, x[0], w, x[2])
+		b.Op("MatMulInteger", nil, x[0], w)
+	}},
 	{name: "attention", from: 23, build: func(b *Builder) {
 		x := floats(b, "x", "B", 2, "L", 8)
 		b.Op("Attention", nil, x, x, x)

@@ -19,9 +19,14 @@ func inferMatMul(c *call) error {
 	if err := c.sameType(0, 1); err != nil {
 		return err
 	}
+	return c.product(c.in[0].Type())
+}
+
+// product is the shape of a product of the two inputs, with elements typ.
+func (c *call) product(typ Type) error {
 	a, b := c.in[0], c.in[1]
 	if !a.HasRank() || !b.HasRank() {
-		c.unranked(0, a.Type())
+		c.unranked(0, typ)
 		return nil
 	}
 	if a.Rank() == 0 || b.Rank() == 0 {
@@ -54,7 +59,7 @@ func inferMatMul(c *call) error {
 	if b.Rank() > 1 {
 		out = append(out, n)
 	}
-	c.set(0, a.Type(), out)
+	c.set(0, typ, out)
 	return nil
 }
 
