@@ -28,9 +28,8 @@ type Source struct {
 
 	Library string // ONNX Runtime that answers for the model; "": the one that is found
 
-	once      sync.Once
+	mu        sync.Mutex
 	reference *Reference
-	failed    error
 }
 
 // Open opens an embedded model by its name, or a model directory by its path, as [model.Open] does, and finds the network in it: the
@@ -72,8 +71,16 @@ func finite(values network.Values) error {
 
 // Reference is what the source answers. It is computed at the first call.
 func (s *Source) Reference(ctx context.Context) (*Reference, error) {
-	s.once.Do(func() { s.reference, s.failed = answer(ctx, s.Model, s.Library) })
-	return s.reference, s.failed
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reference == nil {
+		r, err := answer(ctx, s.Model, s.Library)
+		if err != nil {
+			return nil, err
+		}
+		s.reference = r
+	}
+	return s.reference, nil
 }
 
 // About are the files that every export with a network of ours holds beside its weights, as the source has them: tokenizer.json and, where
