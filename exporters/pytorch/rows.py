@@ -9,7 +9,7 @@ import sys
 import numpy as np
 from tokenizers import Tokenizer
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(os.path.realpath(__file__))
 DRAWING = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "top_p_rule": "cross"}  # of draw in noise.py
 
 
