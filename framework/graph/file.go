@@ -13,15 +13,15 @@ import (
 
 // A model file ends at 2 GiB, because protobuf does. Initializers of bigger models go to a second file beside it.
 const (
-	externalLimit = 1_500_000_000 // bytes of initializers that stay in the model file
+	FileData      = 1_500_000_000 // bytes of initializers that stay in the model file
 	externalLeast = 1024          // bytes of an initializer that is worth its place in the second file
 	externalPage  = 4096          // alignment there, so that the runtime can map it
-	fileLimit     = 1<<31 - 1
+	FileLimit     = 1<<31 - 1     // bytes of a model file
 )
 
 // Save writes a checked model, whole or not at all. Where its initializers have more than 1.5 GB, those of at least 1 KiB go to
 // one file beside it, named like "model.onnx.data"; a model that stood there stays readable until the new one is in its place.
-func Save(path string, m *Model) error { return save(path, m, externalLimit) }
+func Save(path string, m *Model) error { return save(path, m, FileData) }
 
 func save(path string, m *Model, limit int64) error {
 	failed := func(err error) error { return fmt.Errorf("%s: %w; nothing was changed", path, err) }
@@ -48,8 +48,8 @@ func save(path string, m *Model, limit int64) error {
 	}
 	encoded := inside.Encode()
 	err := error(nil)
-	if len(encoded) > fileLimit {
-		err = fmt.Errorf("%d bytes without the data that can be moved out; expected at most %d, make a smaller model", len(encoded), fileLimit)
+	if len(encoded) > FileLimit {
+		err = fmt.Errorf("%d bytes without the data that can be moved out; expected at most %d, make a smaller model", len(encoded), FileLimit)
 	} else {
 		err = wholefile.ReplaceBytes(path, encoded)
 	}
@@ -92,10 +92,11 @@ func oldData(path string) []string {
 	return slices.DeleteFunc(out, func(ours string) bool { return !slices.Contains(m.External(), filepath.Base(ours)) })
 }
 
-// Divide prepares a model for a file beside another one: where its initializers have more than 1.5 GB, those of at least 1 KiB are
-// references to a file at location, relative to the model's folder, which data writes; else data is nil and the model as it came.
-func Divide(m *Model, location string) (divided *Model, data func(io.Writer) error) {
-	inside, outside := m.divide(externalLimit, location)
+// Divide prepares a model for a file beside another one: where its initializers have more than limit bytes ([FileData] is what a file holds
+// well), those of at least 1 KiB are references to a file at location, relative to the model's folder, which data writes; else data is nil and the
+// model as it came.
+func Divide(m *Model, location string, limit int64) (divided *Model, data func(io.Writer) error) {
+	inside, outside := m.divide(limit, location)
 	if len(outside) == 0 {
 		return inside, nil
 	}

@@ -50,11 +50,11 @@ func TestSaveOpen(t *testing.T) {
 		limit int64
 		want  []string
 	}{
-		{externalLimit, []string{"model.onnx"}},
+		{FileData, []string{"model.onnx"}},
 		{8000, []string{"model.onnx", "model.onnx.data"}},
 		{8000, []string{"model.onnx", "model.onnx.1.data"}}, // the old data stays until the new model stands
 		{8000, []string{"model.onnx", "model.onnx.data"}},
-		{externalLimit, []string{"model.onnx"}},
+		{FileData, []string{"model.onnx"}},
 	} {
 		want := weighty(t, float32(i))
 		if err := save(path, want, c.limit); err != nil {

@@ -92,7 +92,8 @@ func statistics(opset int64, v int, suppress []int32) *graph.Function {
 	}
 	call("Stem", []string{"logits", "ids"}, []string{"plain", "tokens"}) // float32 and int64
 	params := b.op("Unsqueeze", Temperature, b.ints(1))                  // [B, 1]: the head reads the first of the parameters alone
-	call("StatisticsHead", []string{"plain", "tokens", params, b.cast(Uniform, graph.Float64)}, []string{"all", "drawn"})
+	below := b.op("Min", Uniform, b.float(1-0x1p-24))                    // a host's 1, from rounding, would lie behind the last token
+	call("StatisticsHead", []string{"plain", "tokens", params, b.cast(below, graph.Float64)}, []string{"all", "drawn"})
 	b.output("Cast", Proposal, []*graph.Attribute{graph.Int("to", int64(graph.Int64))}, "drawn")
 	f := &graph.Function{Domain: "mdm", Name: "Statistics", Inputs: []string{"logits", "ids", Temperature, Uniform}, Outputs: []string{Proposal},
 		Opsets: []graph.Opset{{Version: opset}, {Domain: "mdm", Version: 1}}}
