@@ -1,13 +1,17 @@
 """Writes small models of every family with the logits that Hugging Face's own classes give: for each a folder with config.json and
-model.safetensors, as their publishers write them, and expected.safetensors: input_ids, attention_mask [B, L] and logits [B, L, V].
+model.safetensors, as their publishers write them, and expected.safetensors: input_ids, attention_mask [B, L] and logits [B, L, V]. Beside
+them stands gradients.json.gz: gradients of a weighted cross-entropy by every tensor, in float64, of which the greatest magnitude and
+some entries are kept.
 
 LLaDA and Dream are no part of transformers. They are LLaMA and Qwen2 whose attention sees everything, under names of their own; Dream's
 logits are those of the position before.   python golden.py"""
+import gzip
 import json
 import pathlib
 import shutil
 
 import torch
+import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from transformers import (AlbertConfig, AlbertForMaskedLM, BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM, ModernBertConfig,
                           ModernBertForMaskedLM, Qwen2Config, Qwen2ForCausalLM, RobertaConfig, RobertaForMaskedLM)
@@ -38,7 +42,7 @@ def rows(length):
     g = torch.Generator().manual_seed(length)
     ids = torch.randint(4, V, (3, length), generator=g)
     mask = torch.ones_like(ids)
-    mask[1, length - 4:] = 0
+    mask[1, length - 3:] = 0  # no more than half of a window: in float64, PyTorch makes NaN of a position that sees nothing
     return torch.where(mask == 1, ids, PAD), mask
 
 
@@ -56,25 +60,50 @@ def encoder(name, kind, config, length=11):
     write(name, ids, mask, logits)
     model.save_pretrained(HERE / name)
     (HERE / name / "generation_config.json").unlink(missing_ok=True)
+    differentiate(name, model, ids, mask, lambda m: m(input_ids=ids, attention_mask=mask).logits)
 
 
 def decoder(name, kind, config, described, rename, shift):
     config._attn_implementation = "eager"
     model = randomised(kind(config))
     ids, mask = rows(11)
+
+    def shifted(m):
+        logits = m(input_ids=ids, attention_mask=everywhere(mask).to(m.dtype), use_cache=False).logits
+        return torch.cat([logits[:, :1], logits[:, :-1]], dim=1) if shift else logits
+
     with torch.no_grad():
-        logits = model(input_ids=ids, attention_mask=everywhere(mask), use_cache=False).logits
-    if shift:
-        logits = torch.cat([logits[:, :1], logits[:, :-1]], dim=1)
+        logits = shifted(model)
     write(name, ids, mask, logits)
     (HERE / name / "config.json").write_text(json.dumps(described, indent=2) + "\n")
     save_file({rename(k): v.contiguous() for k, v in model.state_dict().items()}, HERE / name / "model.safetensors", {"format": "pt"})
+    differentiate(name, model, ids, mask, shifted, rename)
 
 
 def write(name, ids, mask, logits):
     shutil.rmtree(HERE / name, ignore_errors=True)
     (HERE / name).mkdir()
     save_file({"input_ids": ids, "attention_mask": mask, "logits": logits.contiguous()}, HERE / name / "expected.safetensors")
+
+
+GRADIENTS = []
+
+
+def differentiate(name, model, ids, mask, logits, rename=lambda name: name):
+    """Keeps some gradients of the sum of weights * cross-entropy / 8."""
+    g = torch.Generator().manual_seed(3)
+    targets = torch.randint(0, V, ids.shape, generator=g)
+    weights = torch.rand(ids.shape, generator=g) * mask
+    model = model.double()
+    loss = (F.cross_entropy(logits(model).flatten(0, 1), targets.flatten(), reduction="none") * weights.flatten().double()).sum() / 8
+    loss.backward()
+    kept = {}
+    for key, p in model.named_parameters():
+        grad = torch.zeros_like(p).flatten() if p.grad is None else p.grad.flatten()
+        at = sorted({int(grad.abs().argmax()), *torch.randint(0, len(grad), (5,), generator=g).tolist()})
+        kept[rename(key)] = {"max": grad.abs().max().item(), "at": at, "values": [float(f"{v:.8g}") for v in grad[at].tolist()]}
+    GRADIENTS.append({"name": name, "rows": ids.shape[0], "length": ids.shape[1], "input_ids": ids.flatten().tolist(), "attention_mask": mask.flatten().tolist(),
+                      "targets": targets.flatten().tolist(), "weights": weights.flatten().tolist(), "loss": loss.item(), "gradients": kept})
 
 
 def llada(name):
@@ -106,3 +135,5 @@ decoder("dream", Qwen2ForCausalLM, Qwen2Config(**SMALL, num_hidden_layers=3, num
     "rope_theta": 1e6, "rope_scaling": None, "hidden_act": "silu", "tie_word_embeddings": False, "use_sliding_window": False, "sliding_window": None, "max_window_layers": 28,
     "attention_dropout": 0.0, "initializer_range": 0.02, "use_cache": True, "use_mrope": False, "mask_token_id": 0, "bos_token_id": PAD, "eos_token_id": PAD,
 }, lambda name: name, True)
+with gzip.GzipFile(HERE / "gradients.json.gz", "wb", 9, mtime=0) as f:
+    f.write(json.dumps(GRADIENTS, separators=(",", ":")).encode())
