@@ -1,6 +1,9 @@
 package safetensors
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // Float16 returns the bits of the IEEE 754 half-precision number nearest to x, ties to even. What is too large becomes
 // an infinity; a NaN keeps its sign and leading bits and becomes quiet.
@@ -51,4 +54,28 @@ func FromBFloat16(b uint16) float32 { return math.Float32frombits(uint32(b) << 1
 func nearest(x, shift uint32) uint32 {
 	half := uint64(1)<<(shift-1) - 1
 	return uint32((uint64(x) + half + uint64(x>>shift&1)) >> shift)
+}
+
+// NotFinite is the index of the first element among those of a floating-point type (F16, BF16 or F32) that is infinite or not a number, or -1.
+func NotFinite(d DType, elements []byte) int {
+	little := binary.LittleEndian
+	switch d {
+	case F32:
+		for i := 0; i+4 <= len(elements); i += 4 {
+			if little.Uint32(elements[i:])&0x7f800000 == 0x7f800000 {
+				return i / 4
+			}
+		}
+	case F16, BF16:
+		exponent := uint16(0x7c00)
+		if d == BF16 {
+			exponent = 0x7f80
+		}
+		for i := 0; i+2 <= len(elements); i += 2 {
+			if little.Uint16(elements[i:])&exponent == exponent {
+				return i / 2
+			}
+		}
+	}
+	return -1
 }

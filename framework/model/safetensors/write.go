@@ -16,7 +16,7 @@ import (
 // Encode writes tensors in their order ([Sort] gives the usual one), with metadata unless that is nil. The data begins at
 // a multiple of 8 bytes. The same arguments give the same bytes.
 func Encode(w io.Writer, tensors []Tensor, metadata map[string]string) error {
-	head, err := encodeHeader(tensors, metadata)
+	head, err := Header(tensors, metadata)
 	if err != nil {
 		return err
 	}
@@ -33,11 +33,12 @@ func Encode(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 
 // HeaderSize is the number of bytes that [Encode] writes before the elements of the first tensor; those of the others follow without gaps.
 func HeaderSize(tensors []Tensor, metadata map[string]string) (int64, error) {
-	head, err := encodeHeader(tensors, metadata)
+	head, err := Header(tensors, metadata)
 	return int64(len(head)), err
 }
 
-func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) {
+// Header is what [Encode] writes before the elements: for writers that put them behind it by themselves, a part at a time.
+func Header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	var b bytes.Buffer
 	b.Write(make([]byte, 8))
 	separator := "{"
