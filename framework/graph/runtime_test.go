@@ -131,6 +131,8 @@ func tensorOf(t fatal, name string, v ort.Value) *Tensor {
 		out.Type, data = Int64, v.GetData()
 	case *ort.Tensor[int32]:
 		out.Type, data = Int32, v.GetData()
+	case *ort.Tensor[uint8]:
+		out.Type, data = Uint8, v.GetData()
 	case *ort.Tensor[bool]:
 		out.Type, data = Bool, v.GetData()
 	case *ort.CustomDataTensor:

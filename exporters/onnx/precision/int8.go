@@ -17,13 +17,13 @@ type Option func(*int8s)
 // Except leaves products float32 where keep says so of the weight's name in the file.
 func Except(keep func(weight string) bool) Option { return func(q *int8s) { q.except = keep } }
 
-// SevenBits keeps weights in -63 to 63. Processors without VNNI instructions (x86 before 2019, many browsers) add pairs of products in 16 bits,
-// which weights of 8 bits can exceed there; it costs a bit of accuracy.
-func SevenBits() Option { return func(q *int8s) { q.largest = 63 } }
+// EightBits takes the whole range of weights, -127 to 127, instead of -63 to 63. Processors without VNNI instructions (x86 before 2019, some browsers)
+// add pairs of products in 16 bits, and 2 * 255 * 127 does not fit there: they give other numbers then, and say nothing.
+func EightBits() Option { return func(q *int8s) { q.largest = 127 } }
 
 // Int8 returns the model with its products with constant float32 matrices (MatMul and Gemm, the matrix also behind Identity, Transpose or
-// a Cast from half precision) done in 8-bit integers. Weights are symmetric and scaled by output channel; activations are scaled by tensor,
-// measured as they come, so that a row's numbers depend a little on the rows beside it:
+// a Cast from half precision) done in 8-bit integers. Weights are symmetric, -63 to 63, and scaled by output channel; activations are scaled by
+// tensor, measured as they come, so that a row's numbers depend a little on the rows beside it:
 //
 //	xq, xs, xz = DynamicQuantizeLinear(x)                      one for all products that read x
 //	y = Cast(MatMulInteger(xq, Wq, xz)) * (xs * ws) + bias
@@ -36,7 +36,7 @@ func Int8(m *graph.Model, o ...Option) (*graph.Model, error) {
 	if err := whole(m); err != nil {
 		return nil, err
 	}
-	q := &int8s{rewriter: newRewriter(m), largest: 127, except: func(string) bool { return false }, activations: map[string]activation{}, weights: map[string]weight{}}
+	q := &int8s{rewriter: newRewriter(m), largest: 63, except: func(string) bool { return false }, activations: map[string]activation{}, weights: map[string]weight{}}
 	for _, set := range o {
 		set(q)
 	}
