@@ -98,7 +98,7 @@ var inferenceCases = []inferenceCase{
 	}},
 	{name: "integers", build: func(b *Builder) {
 		x := b.OpN("DynamicQuantizeLinear", 3, nil, floats(b, "x", "B", "L", 8))
-		w := b.Cast(floats(b, "w", 8, 5), Int8)
+		w := b.Cast(floats(b, "w", 8, 5), Uint8)
 		b.Op("MatMulInteger", nil, x[0], w, x[2])
 		b.Op("MatMulInteger", nil, x[0], w)
 	}},
