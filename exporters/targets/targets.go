@@ -5,17 +5,23 @@ import (
 	"fmt"
 
 	"github.com/mdmhost/mdmhost/exporters"
+	"github.com/mdmhost/mdmhost/exporters/onnx"
+	"github.com/mdmhost/mdmhost/exporters/openvino"
 	"github.com/mdmhost/mdmhost/exporters/pytorch"
 	"github.com/mdmhost/mdmhost/exporters/safetensors"
 	"github.com/mdmhost/mdmhost/exporters/transformers"
+	"github.com/mdmhost/mdmhost/exporters/web"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 )
 
 // All are the targets, in the order in which people are told of them.
 func All() []exporters.Target {
 	return []exporters.Target{
+		onnx.New(),
 		transformers.New(),
 		pytorch.New(),
+		web.New(),
+		openvino.New(),
 		safetensors.New(),
 	}
 }
