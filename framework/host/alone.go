@@ -17,7 +17,7 @@ func (h *Host) leavesOut() bool {
 
 func (h *Host) own() bool {
 	m := h.model
-	return m.Config.ModelType == transformer.ModelType && m.Manifest.LogitsShift == 0 && m.FixedLength() == 0
+	return m.Config.ModelType == transformer.ModelType && m.Manifest.LogitsShift == 0 && m.Config.Raw["logits_shift"] != true && m.FixedLength() == 0
 }
 
 // openAlone opens the model's network with the inputs that logp_leave_one_out takes, where the needs have it and the file lacks
@@ -26,13 +26,9 @@ func (h *Host) openAlone(ctx context.Context, needs sampling.Needs) error {
 	if !needs.LogpLeaveOneOut || h.denoiser.Capabilities().Serves.LogpLeaveOneOut {
 		return nil
 	}
-	c, values, err := transformer.Exported(h.model)
+	file, err := transformer.Biased(h.model)
 	if err != nil {
 		return fmt.Errorf("logp_leave_one_out: its inputs cannot be added to the network: %w", err)
-	}
-	file, err := transformer.Export(c, values, transformer.ExportOptions{Opset: h.model.Graph.Opset(""), Bias: true})
-	if err != nil {
-		return fmt.Errorf("logp_leave_one_out: %w", err)
 	}
 	if err := h.denoiser.Close(); err != nil {
 		return err

@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/model"
@@ -13,11 +14,7 @@ import (
 // again, in whatever form, it gives the logits of the file. [From] reads model.safetensors instead, which may be more precise.
 // The error, for files that others wrote, lists the tensors that are missing or have another shape.
 func Exported(m *model.Model) (Config, Values, error) {
-	text, err := m.ReadFile(configName)
-	if err != nil {
-		return Config{}, nil, fmt.Errorf("model %s: %w", m.Name, err)
-	}
-	c, err := ParseConfig(filepath.Join(m.Name, configName), text)
+	c, err := configOf(m)
 	if err != nil {
 		return c, nil, err
 	}
@@ -25,14 +22,16 @@ func Exported(m *model.Model) (Config, Values, error) {
 	for _, p := range Params(c) {
 		wanted[p.Name] = true
 	}
-	var tensors []safetensors.Tensor
-	for _, t := range m.Graph.Graph.Initializers {
-		as := safetensors.Tensor{Name: t.Name, DType: safetensors.F32, Shape: t.Dims, Data: t.Raw}
-		if t.Type == graph.Float16 {
-			as.DType = safetensors.F16
+	file := m.Graph
+	if len(file.External()) > 0 {
+		if file, err = graph.Open(filepath.Join(m.Dir, m.ONNXName)); err != nil {
+			return c, nil, err
 		}
-		if wanted[t.Name] && t.Raw != nil && (t.Type == graph.Float16 || t.Type == graph.Float32) {
-			tensors = append(tensors, as)
+	}
+	var tensors []safetensors.Tensor
+	for _, t := range file.Graph.Initializers {
+		if d := dtypeOf(t.Type); wanted[t.Name] && t.Raw != nil && d != "" {
+			tensors = append(tensors, safetensors.Tensor{Name: t.Name, DType: d, Shape: t.Dims, Data: t.Raw})
 		}
 	}
 	values, err := fromTensors(c, tensors)
@@ -40,4 +39,62 @@ func Exported(m *model.Model) (Config, Values, error) {
 		return c, nil, fmt.Errorf("%s: the file was not written by this program: %w", filepath.Join(m.Name, m.ONNXName), err)
 	}
 	return c, values, nil
+}
+
+// configOf reads the network of a model's config.json.
+func configOf(m *model.Model) (Config, error) {
+	text, err := m.ReadFile(configName)
+	if err != nil {
+		return Config{}, fmt.Errorf("model %s: %w", m.Name, err)
+	}
+	return ParseConfig(filepath.Join(m.Name, configName), text)
+}
+
+// Biased is the network that [Export] or [ExportLinked] wrote into a model's ONNX file, with the further inputs attention_bias and position_ids
+// (ExportOptions.Bias). Where the weights are in another file, they stay there: the result is to stand in the folder of the model's.
+func Biased(m *model.Model) (*graph.Model, error) {
+	o := ExportOptions{Opset: m.Graph.Opset(""), Bias: true}
+	if locations := m.Graph.External(); len(locations) == 1 {
+		c, err := configOf(m)
+		if err != nil {
+			return nil, err
+		}
+		return ExportLinked(c, linksOf(m.Graph), locations[0], o)
+	}
+	c, values, err := Exported(m)
+	if err != nil {
+		return nil, err
+	}
+	return Export(c, values, o)
+}
+
+// linksOf is the layout that a model's links tell.
+func linksOf(m *graph.Model) Layout {
+	out := Layout{}
+	for _, t := range m.Graph.Initializers {
+		if !t.IsExternal() {
+			continue
+		}
+		at := Place{DType: dtypeOf(t.Type), Shape: t.Dims}
+		for _, e := range t.External {
+			switch e.Key { // package model has read them
+			case "offset":
+				at.Offset, _ = strconv.ParseInt(e.Value, 10, 64)
+			case "length":
+				at.Length, _ = strconv.ParseInt(e.Value, 10, 64)
+			}
+		}
+		out[t.Name] = at
+	}
+	return out
+}
+
+// dtypeOf is the type of parameters in a safetensors file, or "".
+func dtypeOf(t graph.Type) safetensors.DType {
+	for d, one := range onnxTypes {
+		if one == t {
+			return d
+		}
+	}
+	return ""
 }

@@ -33,13 +33,14 @@ func ParseConfig(name string, data []byte) (Config, error) {
 // Load reads the network of a model directory back, to train on: config.json and model.safetensors. Elements of any float
 // type become float32. The error lists every tensor that is missing, unexpected or of another shape.
 func Load(dir string) (Config, Values, error) {
-	return load(dir, os.DirFS(dir).(fs.ReadFileFS).ReadFile)
+	return load(dir, dir, os.DirFS(dir).(fs.ReadFileFS).ReadFile)
 }
 
 // From is [Load] of an opened model, embedded ones included.
-func From(m *model.Model) (Config, Values, error) { return load(m.Name, m.ReadFile) }
+func From(m *model.Model) (Config, Values, error) { return load(m.Name, m.Dir, m.ReadFile) }
 
-func load(name string, read func(file string) ([]byte, error)) (Config, Values, error) {
+// load reads a model whose directory is dir, or none where it is embedded.
+func load(name, dir string, read func(file string) ([]byte, error)) (Config, Values, error) {
 	text, err := read(configName)
 	if err != nil {
 		return Config{}, nil, fmt.Errorf("model %s: %w", name, err)
@@ -48,19 +49,28 @@ func load(name string, read func(file string) ([]byte, error)) (Config, Values, 
 	if err != nil {
 		return c, nil, err
 	}
-	parameters, err := read(parametersName)
+	f, err := parameters(name, dir, read)
 	if err != nil {
 		return c, nil, fmt.Errorf("model %s: %w; training on needs the parameters", name, err)
 	}
-	f, err := safetensors.Parse(filepath.Join(name, parametersName), parameters)
-	if err != nil {
-		return c, nil, fmt.Errorf("model %s: %w; training on needs the parameters", name, err)
-	}
+	defer f.Close() //nolint:errcheck // the values are copies
 	values, err := fromTensors(c, f.Tensors())
 	if err != nil {
 		return c, nil, fmt.Errorf("%s: %w; take config.json and model.safetensors of one model", f.Name, err)
 	}
 	return c, values, nil
+}
+
+// parameters opens model.safetensors, mapped into memory where it is a file.
+func parameters(name, dir string, read func(file string) ([]byte, error)) (*safetensors.File, error) {
+	if dir != "" {
+		return safetensors.Open(filepath.Join(dir, parametersName))
+	}
+	text, err := read(parametersName)
+	if err != nil {
+		return nil, err
+	}
+	return safetensors.Parse(filepath.Join(name, parametersName), text)
 }
 
 // fromTensors copies the parameters out of a file; what [Extra] reads is left out.
@@ -91,7 +101,10 @@ func fromParams(params []Param, tensors []safetensors.Tensor) (Values, error) {
 			problems = append(problems, err)
 			continue
 		}
-		out[p.Name] = slices.Clone(values)
+		if t.DType == safetensors.F32 { // else they are a copy already
+			values = slices.Clone(values)
+		}
+		out[p.Name] = values
 	}
 	for _, t := range tensors {
 		if _, left := have[t.Name]; left {
