@@ -31,7 +31,7 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newSample(), newTrain(), newData(), newArtifacts(), newEval(), newScore(), newModel(), newExport(), newRuntime(), newConfig(), newPlugin(), newBench(), newTrace(), newVersion())
+	root.AddCommand(newSample(), newTrain(), newData(), newArtifacts(), newEval(), newScore(), newModel(), newExport(), newImport(), newRuntime(), newConfig(), newPlugin(), newBench(), newTrace(), newVersion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	return root
