@@ -17,6 +17,9 @@ import (
 // RecordName is the file of an export that says what it is.
 const RecordName = "export.json"
 
+// recordFormat is what this program writes and reads.
+const recordFormat = 1
+
 // Record is export.json.
 type Record struct {
 	Format   int          `json:"format"`  // 1
@@ -48,7 +51,7 @@ func record(s *Source, info Info, o Options, verified *Verified, dir string) (*R
 	if err != nil {
 		return nil, err
 	}
-	return &Record{1, o.Version, info.Name, o, Origin{s.Name, s.Digest, s.Model.Manifest.Trainer, s.Digests}, verified, files}, nil
+	return &Record{recordFormat, o.Version, info.Name, o, Origin{s.Name, s.Digest, s.Model.Manifest.Trainer, s.Digests}, verified, files}, nil
 }
 
 func (r *Record) write(dir string) error {

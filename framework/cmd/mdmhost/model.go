@@ -16,7 +16,7 @@ import (
 )
 
 func newModel() *cobra.Command {
-	return group("model", "Show models", newModelList(), newModelShow())
+	return group("model", "Show and verify models", newModelList(), newModelShow(), newModelVerify())
 }
 
 func modelNames() []string { return model.Embedded() }
