@@ -116,6 +116,48 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
+// What goes together, and what does not, is told at once.
+func TestProblemsOfPretrained(t *testing.T) {
+	base := network.Config{VocabSize: 9, HiddenSize: 16, Layers: 3, Heads: 4, MaxPositions: 6}.Filled()
+	for _, c := range []struct {
+		change func(*network.Config)
+		want   []string
+	}{
+		{func(c *network.Config) {
+			c.EmbeddingSize, c.TypeVocab, c.Groups, c.KeyValueHeads, c.HeadDim, c.LocalAttention, c.GlobalEvery = -1, -2, -3, -4, -5, -6, -7
+		}, []string{"embedding_size: is -1", "type_vocab_size: is -2", "num_hidden_groups: is -3", "num_key_value_heads: is -4", "head_dim: is -5",
+			"local_attention: is -6", "global_attn_every_n_layers: is -7"}},
+		{func(c *network.Config) {
+			c.Time, c.TimeSize, c.PostNorm, c.SkipFirstNorm, c.EmbeddingNorm, c.HeadTransform = "adaln", 8, true, true, true, true
+		}, []string{"post_norm: is true, and the norms of time adaln", "skip_first_norm: is true, and the norms of", "embedding_norm: is true, and the norms of",
+			"head_transform: is true, and the norms of", "skip_first_norm: is true, and with post_norm"}},
+		{func(c *network.Config) { c.SkipFirstNorm, c.Groups = true, 4 }, []string{"skip_first_norm: is true, and with num_hidden_groups", "num_hidden_groups: is 4, expected at most the 3 layers"}},
+		{func(c *network.Config) { c.KeyValueHeads, c.Bias, c.QKVBias = 3, true, true }, []string{"num_key_value_heads: 3 heads of keys do not divide the 4", "qkv_bias: is true, and so is bias"}},
+		{func(c *network.Config) { c.GlobalEvery, c.LocalRopeBase = 3, 100 }, []string{"global_attn_every_n_layers: is 3, and without local_attention", "local_rope_base: is 100, and without"}},
+		{func(c *network.Config) { c.LocalAttention, c.LocalRopeBase = 4, 0.5 }, []string{"global_attn_every_n_layers: is missing", "local_rope_base: is 0.5, expected a number above 1"}},
+		{func(c *network.Config) {
+			c.LocalAttention, c.GlobalEvery, c.Positions, c.LocalRopeBase = 4, 2, "none", 9
+		}, []string{`local_attention: is 4, and positions is "none"`, `local_rope_base: is 9, and positions is "none"`}},
+		{func(c *network.Config) { c.Head, c.HeadTransform, c.HeadBias, c.LogitsShift = "keep", true, true, true }, []string{"head_transform: is true, and head keep", "head_bias: is true, and head keep", "logits_shift: is true, and head keep"}},
+		{func(c *network.Config) { c.Gaps, c.LogitsShift = "eos", true }, []string{"logits_shift: is true, and the rates of an insertion model"}},
+		{func(c *network.Config) { c.Tied, c.HeadInit, c.EmbeddingSize = true, "", 8 }, []string{"tie_word_embeddings: is true, and the embeddings are 8 wide, the hidden state 16"}},
+		{func(c *network.Config) { c.HeadDim = 3 }, []string{"a head is 3 wide, expected an even width"}},
+	} {
+		changed := base
+		c.change(&changed)
+		err := changed.Validate()
+		mustSay(t, err, c.want...)
+		if err != nil && len(strings.Split(err.Error(), "\n")) != len(c.want) {
+			t.Errorf("%d problems, want %d: %v", len(strings.Split(err.Error(), "\n")), len(c.want), err)
+		}
+	}
+	odd := base
+	odd.Heads, odd.HeadDim, odd.KeyValueHeads = 3, 4, 1 // three heads of 4 in a stream of 16
+	if err := odd.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
 func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte(`{"model_type":"mdm-transformer","vocab_size":9,"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,"max_position_embeddings":4}`))
 	f.Add([]byte(`{"model_type":"mdm-transformer","vocab_size":9,"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":1,"positions":"sudoku","tie_word_embeddings":true}`))

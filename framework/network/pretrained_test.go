@@ -202,3 +202,47 @@ func TestWindow(t *testing.T) {
 		}
 	}
 }
+
+// A second copy of every row that sees what its original sees, and itself in its original's place, is given the same logits: what leave-one-out
+// statistics rely on, windows included.
+func TestPretrainedShadows(t *testing.T) {
+	for _, p := range readPretrained(t) {
+		if p.config.LogitsShift {
+			continue // TestShiftHasNoShadows
+		}
+		t.Run(p.name, func(t *testing.T) {
+			values, r, v := p.values(t), p.rows, p.config.VocabSize
+			m, err := network.Export(p.config, values, network.ExportOptions{Bias: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			double := rows{b: r.b, l: 2 * r.l}
+			var bias []float32
+			for row := range r.b {
+				from := row * r.l
+				for range 2 {
+					double.ids, double.mask = append(double.ids, r.ids[from:from+r.l]...), append(double.mask, r.mask[from:from+r.l]...)
+					double.at = append(double.at, counted(1, r.l)...)
+				}
+				for i := range 2 * r.l {
+					for j := range 2 * r.l {
+						sees := j < r.l
+						if i >= r.l {
+							sees = j < r.l && j != i-r.l || j == i
+						}
+						bias = append(bias, map[bool]float32{true: 0, false: -3e4}[sees])
+					}
+				}
+			}
+			got := run(t, m, double, map[string][]int64{"input_ids": double.ids, "attention_mask": double.mask, "position_ids": double.at}, map[string][]float32{"attention_bias": bias})
+			for half := range 2 {
+				var own []float32
+				for row := range r.b {
+					from := (2*row + half) * r.l * v
+					own = append(own, got[from:from+r.l*v]...)
+				}
+				near(t, fmt.Sprint("copy ", half), p.real(p.logits), p.real(own), 3e-5)
+			}
+		})
+	}
+}
