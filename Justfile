@@ -121,6 +121,10 @@ bench-train *flags: setup
     @[[ -n "${MDMHOST_PEERS:-}" ]] || scripts/setup-peers.sh
     @go run -tags tokenizers ./framework/bench "$@" train
 
+# Compare exports in int8 and float16 with their source, sampling from both; figures are how many times faster
+bench-export *flags: setup
+    @go run -tags tokenizers ./framework/bench "$@" export
+
 # Molecules of insertion models: sample from nothing and around given fragments, and score (see docs/molecule-insertion.md)
 score-molecules out *models: build
     @[[ -n "${MDMHOST_PEERS:-}" ]] || scripts/setup-peers.sh molecules

@@ -28,6 +28,7 @@ func Graph(s *exporters.Source, o exporters.Options) (*graph.Model, error) {
 	}
 	switch o.Precision {
 	case "", exporters.FP32:
+		m = precision.Residuals(m) // shapes are written down below, and would make ONNX Runtime fuse what is slower fused
 	case exporters.FP16Weights:
 		m, err = precision.HalfWeights(m)
 	case exporters.FP16:

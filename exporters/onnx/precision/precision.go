@@ -12,12 +12,12 @@ import (
 )
 
 // HalfWeights returns the model with its float32 matrices stored as float16 and computed with in float32: about half the file, the speed of
-// the original. The error names a number beyond float16.
+// the original. Sums are those of [Residuals]. The error names a number beyond float16.
 func HalfWeights(m *graph.Model) (*graph.Model, error) {
 	if err := whole(m); err != nil {
 		return nil, err
 	}
-	out, err := model.Half(m)
+	out, err := model.Half(Residuals(m))
 	if err != nil {
 		return nil, fmt.Errorf("%w; take precision int8 or fp32", err)
 	}
