@@ -130,8 +130,8 @@ decoder("llada", LlamaForCausalLM, LlamaConfig(**SMALL, num_hidden_layers=3, num
     "input_emb_norm": False, "scale_logits": False, "multi_query_attention": None, "weight_tying": False, "init_fn": "mitchell", "init_std": 0.02,
     "flash_attention": False, "use_cache": False, "precision": "amp_bf16", "mask_token_id": 0, "pad_token_id": PAD, "eos_token_id": PAD,
 }, llada, False)
-decoder("dream", Qwen2ForCausalLM, Qwen2Config(**SMALL, num_hidden_layers=3, num_key_value_heads=2, max_position_embeddings=64, rms_norm_eps=1e-6, rope_theta=1e6), {
-    "architectures": ["DreamModel"], "model_type": "Dream", **SMALL, "num_hidden_layers": 3, "num_key_value_heads": 2, "max_position_embeddings": 64, "rms_norm_eps": 1e-6,
+decoder("dream", Qwen2ForCausalLM, Qwen2Config(**SMALL, num_hidden_layers=3, num_key_value_heads=2, head_dim=12, max_position_embeddings=64, rms_norm_eps=1e-6, rope_theta=1e6), {
+    "architectures": ["DreamModel"], "model_type": "Dream", **SMALL, "num_hidden_layers": 3, "num_key_value_heads": 2, "head_dim": 12, "max_position_embeddings": 64, "rms_norm_eps": 1e-6,
     "rope_theta": 1e6, "rope_scaling": None, "hidden_act": "silu", "tie_word_embeddings": False, "use_sliding_window": False, "sliding_window": None, "max_window_layers": 28,
     "attention_dropout": 0.0, "initializer_range": 0.02, "use_cache": True, "use_mrope": False, "mask_token_id": 0, "bos_token_id": PAD, "eos_token_id": PAD,
 }, lambda name: name, True)
