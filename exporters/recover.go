@@ -11,10 +11,7 @@ import (
 // parameters finds the network in a model. The error says why there is none that could be written in another language.
 func parameters(m *model.Model) (network.Config, network.Values, error) {
 	find := family.Recover
-	switch own := m.Config.ModelType == network.ModelType; {
-	case own && len(m.Graph.External()) > 0:
-		find = network.From // the weights of linked models lie in model.safetensors
-	case own:
+	if m.Config.ModelType == network.ModelType {
 		find = network.Exported
 	}
 	c, values, err := find(m)

@@ -1,12 +1,14 @@
 // Package safetensors is the target that takes parameters and configuration elsewhere as they are: config.json, mdm.json, the tokenizer, and
 // model.safetensors, which Hugging Face's libraries in Python, Rust and JavaScript read. Where its elements are asked for as the
-// model has them, the file is the model's own, byte by byte.
+// model has them, the file is the model's own, byte by byte. A small model.onnx links it, so that the export is a model directory
+// again: it samples, trains, and is exported to the same bytes.
 package safetensors
 
 import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -25,7 +27,13 @@ const Name = "safetensors"
 // Stored asks for the elements that the model's own model.safetensors has.
 const Stored = "stored"
 
-const weightsName = "model.safetensors"
+// The files of the export that are not the source's.
+const (
+	weightsName = "model.safetensors"
+	onnxName    = "model.onnx"
+)
+
+var metadata = map[string]string{"format": "pt"}
 
 // types are the elements of precisions.
 var types = map[string]safetensors.DType{exporters.FP32: safetensors.F32, exporters.FP16: safetensors.F16, exporters.BF16: safetensors.BF16}
@@ -57,6 +65,10 @@ func (target) Files(_ context.Context, s *exporters.Source, o exporters.Options)
 	if err != nil {
 		return nil, err
 	}
+	onnx, err := w.graph(*s.Config)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", s.Name, err)
+	}
 	sum := sha256.New()
 	if err := w.write(sum); err != nil {
 		return nil, err
@@ -65,7 +77,7 @@ func (target) Files(_ context.Context, s *exporters.Source, o exporters.Options)
 	if err != nil {
 		return nil, err
 	}
-	manifest, err := s.ManifestJSON(map[string]string{weightsName: hex.EncodeToString(sum.Sum(nil)), "tokenizer.json": digest(tokenizer)})
+	manifest, err := s.ManifestJSON(map[string]string{weightsName: hex.EncodeToString(sum.Sum(nil)), "tokenizer.json": digest(tokenizer), onnxName: digest(onnx)})
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +85,7 @@ func (target) Files(_ context.Context, s *exporters.Source, o exporters.Options)
 	if err != nil {
 		return nil, err
 	}
-	files["config.json"], files["mdm.json"], files[weightsName] = wholefile.Bytes(config), wholefile.Bytes(manifest), w.write
+	files["config.json"], files["mdm.json"], files[onnxName], files[weightsName] = wholefile.Bytes(config), wholefile.Bytes(manifest), wholefile.Bytes(onnx), w.write
 	return files, nil
 }
 
@@ -144,7 +156,28 @@ func (w *weights) write(to io.Writer) error {
 		_, err := io.Copy(to, bytes.NewReader(w.file))
 		return err
 	}
-	return safetensors.Encode(to, w.tensors, map[string]string{"format": "pt"})
+	return safetensors.Encode(to, w.tensors, metadata)
+}
+
+// graph is model.onnx, whose parameters are those of the file.
+func (w *weights) graph(c network.Config) ([]byte, error) {
+	layout, err := network.LayoutOf(w.tensors, metadata)
+	if err != nil {
+		return nil, err
+	}
+	if w.file != nil { // another program may have written its header
+		at := 8 + int64(binary.LittleEndian.Uint64(w.file))
+		for _, t := range w.tensors {
+			n := int64(len(t.Data))
+			layout[t.Name] = network.Place{DType: t.DType, Shape: t.Shape, Offset: at, Length: n}
+			at += n
+		}
+	}
+	m, err := network.ExportLinked(c, layout, weightsName, network.ExportOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return m.Encode(), nil
 }
 
 // config is config.json, which says what elements the parameters have.

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/mdmhost/mdmhost/exporters"
+	"github.com/mdmhost/mdmhost/framework/model"
 )
 
 //go:embed verify.py
@@ -30,6 +31,9 @@ type tensor struct {
 
 // Verify implements [exporters.Target]: every element that Python reads is the model's.
 func (target) Verify(ctx context.Context, s *exporters.Source, o exporters.Options, dir string) (*exporters.Verdict, error) {
+	if _, err := model.Open(dir); err != nil {
+		return nil, err
+	}
 	line, err := exporters.RunPython(ctx, o, script, filepath.Join(dir, weightsName))
 	if err != nil {
 		return nil, err
