@@ -44,8 +44,9 @@ const leaps = {
 
 const options = () => facts.growth ? leaps : planners[field("planner").value].options;
 
-function showOptions() {
-  const own = facts.growth ? facts.settings.sampler : facts.settings.planner.name === field("planner").value ? facts.settings.planner : {};
+// showOptions makes the fields of the planner's options. As on the command line, one that the address names has none of the model's settings.
+function showOptions(named) {
+  const own = facts.growth ? facts.settings.sampler : !named && facts.settings.planner.name === field("planner").value ? facts.settings.planner : {};
   $("options").replaceChildren(...Object.entries(options()).map(([name, o]) => control(name, o, asked.get(name) ?? own[name])));
 }
 
@@ -56,15 +57,15 @@ function given(which) {
   [$("infill-field").hidden, $("prompt-field").hidden, $("length-field").hidden] = [!infill, infill, infill && !facts.growth];
 }
 
-// number reads a field; "inf" is allowed where the default is.
-function number(name, least = 0) {
-  const text = field(name).value.trim(), value = text === "" ? 0 : text === "inf" ? Infinity : Number(text);
+// number reads a field. An empty one is 0 where that means the model's own, and else a mistake, as what is no number reads as empty.
+function number(name, least = 0, own = false) {
+  const text = field(name).value.trim(), value = text === "" ? own ? 0 : NaN : text === "inf" ? Infinity : Number(text);
   if (!(value >= least)) throw new Error(`${name}: ${text || "nothing"}, expected a number from ${least}`);
   return value;
 }
 
-function whole(name, least = 0) {
-  const value = number(name, least);
+function whole(name, least = 0, own = false) {
+  const value = number(name, least, own);
   if (!Number.isSafeInteger(value)) throw new Error(`${name}: ${field(name).value}, expected a whole number`);
   return value;
 }
@@ -73,10 +74,11 @@ function whole(name, least = 0) {
 function settings() {
   const o = {planner: field("planner").value, top_p_rule: facts.settings.sampling.top_p_rule, length: 0, pause: number("pause")};
   o[infill ? "infill" : "prompt"] = field(infill ? "infill" : "prompt").value;
-  if (!$("length-field").hidden) o.length = whole("length");
-  for (const name of ["steps", "top_k", "row"]) o[name] = whole(name);
+  if (!$("length-field").hidden) o.length = whole("length", 0, true);
+  o.steps = whole("steps", 0, true);
+  for (const name of ["top_k", "row"]) o[name] = whole(name);
   for (const name of ["temperature", "top_p", "min_p"]) o[name] = Math.fround(number(name));
-  if (field("top_p").value === "" || o.top_p === 0) throw new Error("top_p: expected a number above 0; 1 draws from all tokens");
+  if (o.top_p === 0) throw new Error("top_p: expected a number above 0; 1 draws from all tokens");
   for (const [name, {names, min}] of Object.entries(options())) o[name] = names ? field(name).value : number(name, min);
   for (const name of ["k", "min_per_step", "max_per_step"]) if (name in o) whole(name);
   o.seed = field("seed").value.trim();
@@ -154,7 +156,7 @@ function ready(page) {
     if (field(name)) field(name).value = value;
     if (name === "prompt" || name === "infill") given(name === "infill");
   }
-  showOptions();
+  showOptions(asked.has("planner"));
   busy(false);
   if (asked.get("run") === "1") run();
 }
@@ -185,7 +187,7 @@ worker.onmessage = ({data}) => { for (const name of Object.keys(handlers)) if (n
 worker.onerror = event => handlers.failed(event.message || "the worker does not start; this browser has no module workers", {during: "load"});
 
 form.onsubmit = event => { event.preventDefault(); run(); };
-field("planner").onchange = showOptions;
+field("planner").onchange = () => showOptions(false);
 $("as-prompt").onclick = () => given(false);
 $("as-infill").onclick = () => given(true);
 $("examples").onchange = () => example(facts.examples[$("examples").value]);

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +133,13 @@ func (b *Browser) Visit(t testing.TB, address, of string, s Screen) *Page {
 	p.screen(s)
 	p.run(chromedp.Navigate(address))
 	return p
+}
+
+// Forgive takes back the complaints so far that hold a text: those that a test provokes.
+func (p *Page) Forgive(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.said = slices.DeleteFunc(p.said, func(said string) bool { return strings.Contains(said, text) })
 }
 
 // listen keeps what a page must not do: complain on the console, throw, or ask for anything but itself.
