@@ -133,8 +133,11 @@ func logits(t testing.TB, m *model.Model, ids, mask []int64, rows int) []float32
 		t.Fatal(err)
 	}
 	defer func() { _ = d.Close() }()
-	p, err := d.NewProgram(t.Context(), onnx.Model{Name: "test", Data: m.ONNX, Dir: m.ONNXDir()},
-		onnx.ProgramOptions{Outputs: []string{"logits"}, Dims: map[string]int64{"B": int64(rows), "L": int64(len(ids) / rows)}})
+	dims := map[string]int64{}
+	for _, v := range m.Graph.Graph.Inputs {
+		dims[v.Shape[0].Name], dims[v.Shape[1].Name] = int64(rows), int64(len(ids)/rows)
+	}
+	p, err := d.NewProgram(t.Context(), onnx.Model{Name: "test", Data: m.ONNX, Dir: m.ONNXDir()}, onnx.ProgramOptions{Outputs: []string{"logits"}, Dims: dims})
 	if err != nil {
 		t.Fatal(err)
 	}
