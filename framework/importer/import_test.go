@@ -47,6 +47,7 @@ func copied(t testing.TB, name string) string {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(goldens, name))); err != nil {
 		t.Fatal(err)
 	}
+	remove(t, dir, "expected.safetensors")
 	put(t, dir, "tokenizer.json", words(t))
 	return dir
 }

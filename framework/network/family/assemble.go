@@ -48,7 +48,7 @@ type assembly struct {
 	recipe   *Recipe
 	params   map[string][]int64 // shapes
 	have     map[string]safetensors.Tensor
-	source   map[string]string // tensor of the checkpoint by parameter
+	source   map[string]string // tensor of the checkpoint by parameter, of those too that could not be taken
 	left     map[string]bool
 	problems []string
 }
@@ -100,6 +100,11 @@ func (a *assembly) put(t safetensors.Tensor) {
 	case a.recipe.Config.Tied && slices.Equal(to, []string{head}):
 		return
 	}
+	for _, name := range to {
+		if a.source[name] == "" {
+			a.source[name] = t.Name
+		}
+	}
 	if err := precision(t); err != nil {
 		a.fail("%v", err)
 		return
@@ -135,7 +140,7 @@ func (a *assembly) put(t safetensors.Tensor) {
 func (a *assembly) add(name, from string, t safetensors.Tensor) {
 	before, twice := a.have[name]
 	if !twice {
-		a.have[name], a.source[name] = t, from
+		a.have[name] = t
 		return
 	}
 	if before.DType != t.DType || !bytes.Equal(before.Data, t.Data) {
@@ -161,6 +166,9 @@ func (a *assembly) collect() (out []safetensors.Tensor) {
 	heads := 0
 	for _, p := range network.Params(r.Config) {
 		t, ok := a.have[p.Name]
+		if !ok && a.source[p.Name] != "" {
+			continue // which was told
+		}
 		if !ok {
 			if missing = append(missing, p.Name); strings.HasPrefix(p.Name, "head") {
 				heads++
