@@ -70,6 +70,9 @@ func (h *halver) node(n *graph.Node, in []graph.Value) []graph.Value {
 		h.products++
 		return h.write(n, in, h.half)
 	case follows[key] && h.matters[n] && h.follow(key, in):
+		if key == "mdm.Silu" { // whose kernel in this program is for float32
+			return []graph.Value{h.b.Mul(in[0], h.b.Sigmoid(in[0]))}
+		}
 		return h.write(n, in, h.half)
 	case !slices.ContainsFunc(in, func(v graph.Value) bool { return v.Type() == graph.Float16 }):
 		return nil

@@ -24,7 +24,7 @@ var (
 
 	// follows run in the type of what they read. Everything else runs in float32.
 	follows = set("Add", "Sub", "Mul", "Div", "Sum", "Min", "Max", "Neg", "Abs", "Where", "Clip", "Relu", "LeakyRelu", "Tanh", "Sigmoid", "Gelu", "Erf",
-		"com.microsoft.FastGelu", "com.microsoft.QuickGelu", "com.microsoft.RotaryEmbedding", "RotaryEmbedding", "mdm.Silu", "mdm.SwiGLU",
+		"com.microsoft.FastGelu", "com.microsoft.QuickGelu", "com.microsoft.RotaryEmbedding", "RotaryEmbedding", "mdm.Silu",
 		"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile", "Concat", "Split", "Slice", "Pad", "Gather", "GatherElements", "GatherND", "Dropout")
 )
 
