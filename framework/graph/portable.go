@@ -8,7 +8,7 @@ import (
 // expansions are operators of ONNX Runtime's own that the framework writes, said with stock ones.
 var expansions = map[string]body{
 	Contrib + ".RotaryEmbedding": {inputs: []string{"x", "positions", "cos", "sin"}, outputs: []string{"y"}, write: expandRotary},
-	"SimplifiedLayerNormalization": {inputs: []string{"x", "scale"}, outputs: []string{"y"}, attributes: []*Attribute{Float("epsilon", 1e-5)},
+	"SimplifiedLayerNormalization": {inputs: []string{"x", "scale"}, outputs: []string{"y"}, attributes: []*Attribute{Float("epsilon", 1e-5), Int("axis", -1), Int("stash_type", 1)},
 		write: func(b *Builder, in []Value) []Value {
 			x, scale := in[0], in[1] // the very pattern that ONNX Runtime recognises and fuses
 			square := b.ReduceMean(b.Op("Pow", nil, x, b.Float(2)), true, -1)
