@@ -142,6 +142,17 @@ func loadDenoiser(m *model.Model) (out *denoiser, err error) {
 	return out, nil
 }
 
+// rounded says in what precision parameters were stored that are trained in float32, or "".
+func (d *denoiser) rounded() string {
+	if d.model == nil || d.config == nil {
+		return ""
+	}
+	if stored, _ := d.model.Config.Raw["dtype"].(string); stored != network.Float32 {
+		return stored
+	}
+	return ""
+}
+
 // suppressed are the ids, sorted, that no position can turn out to be, in training and in evaluations alike: those that no row of
 // data has as a target. That is the mask, the padding (-1: none) unless rows end with it, and ids without a token. What a model is
 // told not to write when it samples is no such thing. Where rows grow, tokens that stand around every text are given, and nothing

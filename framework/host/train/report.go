@@ -24,6 +24,9 @@ func (s *session) notes() []string {
 	if o := s.cfg.Optimizer; o.Warmup > s.cfg.Train.Steps {
 		out = append(out, fmt.Sprintf("optimizer.warmup is %d and the run has %d steps: the learning rate rises to the end and does not reach optimizer.lr", o.Warmup, s.cfg.Train.Steps))
 	}
+	if stored := s.denoiser.rounded(); stored != "" {
+		out = append(out, fmt.Sprintf("the parameters of %s are %s; they are trained in float32, and the new model has train.precision, %s", s.denoiser.model.Name, stored, s.cfg.Train.Precision))
+	}
 	return out
 }
 
