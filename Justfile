@@ -125,6 +125,10 @@ bench-train *flags: setup
 bench-export *flags: setup
     @go run -tags tokenizers ./framework/bench "$@" export
 
+# What importing a model of 99 million parameters takes: memory by the bytes of its weights, and time
+bench-import *flags: build
+    @go run -tags tokenizers ./framework/bench "$@" import
+
 # Molecules of insertion models: sample from nothing and around given fragments, and score (see docs/molecule-insertion.md)
 score-molecules out *models: build
     @[[ -n "${MDMHOST_PEERS:-}" ]] || scripts/setup-peers.sh molecules

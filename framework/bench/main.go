@@ -85,7 +85,7 @@ func (b bench) run(ctx context.Context, only []string) error {
 	groups := []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"planners", b.planners}, {"head", b.head}, {"start", b.start}, {"insertion", b.insertion}, {"kits", b.kits}, {"train", b.train}, {"twin", b.twin}, {"export", b.export}}
+	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"planners", b.planners}, {"head", b.head}, {"start", b.start}, {"insertion", b.insertion}, {"kits", b.kits}, {"train", b.train}, {"twin", b.twin}, {"export", b.export}, {"import", b.imports}}
 	if len(only) == 0 {
 		only = []string{"nfe", "plugin", "planners", "head", "start"}
 	}
@@ -95,7 +95,7 @@ func (b bench) run(ctx context.Context, only []string) error {
 			known = known || g.name == name
 		}
 		if !known {
-			return fmt.Errorf("argument %s: expected some of nfe, plugin, planners, head, start, insertion, kits, train, twin, export, or nothing for the first five", name)
+			return fmt.Errorf("argument %s: expected some of nfe, plugin, planners, head, start, insertion, kits, train, twin, export, import, or nothing for the first five", name)
 		}
 	}
 	fmt.Printf("# %s/%s, %d cores, load %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load())
