@@ -20,9 +20,9 @@ import (
 	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
 
-// NPMVariable names a folder that holds the archives of the packages, under the names that `npm pack` gives them, for machines without npm or
+// PackagesVariable names a folder that holds the archives of the packages, under the names that `npm pack` gives them, for machines without npm or
 // without a network.
-const NPMVariable = "MDMHOST_NPM"
+const PackagesVariable = "PAGE_PACKAGES"
 
 const (
 	runtimeVersion   = "1.30.0"
@@ -70,13 +70,13 @@ func vendor(ctx context.Context, o exporters.Options, files wholefile.Files) err
 	return nil
 }
 
-// fetch reads the archive from the folder that [NPMVariable] names, from the user's cache, or through the npm client, so that his registry and
+// fetch reads the archive from the folder that [PackagesVariable] names, from the user's cache, or through the npm client, so that his registry and
 // proxies apply.
 func (p pinned) fetch(ctx context.Context, o exporters.Options) ([]byte, error) {
-	if dir := os.Getenv(NPMVariable); dir != "" {
+	if dir := os.Getenv(PackagesVariable); dir != "" {
 		b, err := os.ReadFile(filepath.Join(dir, p.archive()))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w; put %s there (`npm pack %s@%s`), or unset %s", NPMVariable, err, p.archive(), p.name, p.version, NPMVariable)
+			return nil, fmt.Errorf("%s: %w; put %s there (`npm pack %s@%s`), or unset %s", PackagesVariable, err, p.archive(), p.name, p.version, PackagesVariable)
 		}
 		if err := p.check(b); err != nil {
 			return nil, fmt.Errorf("%s: %w; pack it again", filepath.Join(dir, p.archive()), err)
@@ -105,7 +105,7 @@ func (p pinned) fetch(ctx context.Context, o exporters.Options) ([]byte, error) 
 func (p pinned) pack(ctx context.Context, o exporters.Options) ([]byte, error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return nil, fmt.Errorf("npm is not found, which fetches %s %s for the page; install Node.js with npm, or name a folder with %s in %s", p.name, p.version, p.archive(), NPMVariable)
+		return nil, fmt.Errorf("npm is not found, which fetches %s %s for the page; install Node.js with npm, or name a folder with %s in %s", p.name, p.version, p.archive(), PackagesVariable)
 	}
 	if o.Progress != nil {
 		o.Progress(fmt.Sprintf("fetching %s %s with npm", p.name, p.version))
@@ -121,7 +121,7 @@ func (p pinned) pack(ctx context.Context, o exporters.Options) ([]byte, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("npm pack %s@%s: %w: %s; check the network and npm's configuration, or name a folder with %s in %s", p.name, p.version, err, bytes.TrimSpace(said), p.archive(), NPMVariable)
+		return nil, fmt.Errorf("npm pack %s@%s: %w: %s; check the network and npm's configuration, or name a folder with %s in %s", p.name, p.version, err, bytes.TrimSpace(said), p.archive(), PackagesVariable)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, p.archive()))
 	if err != nil {

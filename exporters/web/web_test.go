@@ -50,8 +50,8 @@ func TestMain(m *testing.M) {
 // needPackages skips where neither npm nor a folder with its packages is there.
 func needPackages(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath("npm"); err != nil && os.Getenv(web.NPMVariable) == "" {
-		t.Skipf("no npm here, which fetches the page's packages; install Node.js, or name a folder in %s", web.NPMVariable)
+	if _, err := exec.LookPath("npm"); err != nil && os.Getenv(web.PackagesVariable) == "" {
+		t.Skipf("no npm here, which fetches the page's packages; install Node.js, or name a folder in %s", web.PackagesVariable)
 	}
 }
 
@@ -394,16 +394,16 @@ func TestPackages(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	t.Setenv(web.NPMVariable, dir)
+	t.Setenv(web.PackagesVariable, dir)
 	fails("onnxruntime-web-1.30.0.tgz", "npm pack onnxruntime-web@1.30.0")
 	if err := os.WriteFile(filepath.Join(dir, "onnxruntime-web-1.30.0.tgz"), []byte("no archive"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	fails("has sha512", "pack it again")
-	t.Setenv(web.NPMVariable, "")
+	t.Setenv(web.PackagesVariable, "")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("PATH", t.TempDir())
-	fails("npm is not found", web.NPMVariable)
+	fails("npm is not found", web.PackagesVariable)
 }
 
 // page.json says what the page lacks, and has the model's settings.
