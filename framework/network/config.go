@@ -55,7 +55,7 @@ type Config struct {
 	HiddenSize   int    `json:"hidden_size" yaml:"hidden_size"`                                             // d
 	Layers       int    `json:"num_hidden_layers" yaml:"num_hidden_layers"`                                 //
 	Heads        int    `json:"num_attention_heads" yaml:"num_attention_heads"`                             // d / heads is the width of one; even for rope
-	Intermediate int    `json:"intermediate_size,omitempty" yaml:"intermediate_size,omitempty"`             // 4 d; for swiglu 8 d / 3, rounded up to a multiple of 32
+	Intermediate int    `json:"intermediate_size,omitempty" yaml:"intermediate_size,omitempty"`             // 4 d; with a gate 8 d / 3, rounded up to a multiple of 32
 	MaxPositions int    `json:"max_position_embeddings,omitempty" yaml:"max_position_embeddings,omitempty"` // longest row; a grid gives it
 
 	Norm           string          `json:"norm" yaml:"norm"`                                           // "layer" or "rms"
