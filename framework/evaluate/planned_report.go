@@ -25,6 +25,8 @@ type PlannedReport struct {
 	Runtime        string         `json:"runtime"`
 	Seconds        float64        `json:"seconds"`
 	Notes          []string       `json:"notes"`
+
+	Digests map[string]string `json:"digests,omitempty"` // of the model and of the plugins and networks that took part, by what they are
 }
 
 // Part is a share of a planned bound, of kind term, or another bound beside it. Like bounds, it is of -log p: the negative of what the

@@ -25,6 +25,7 @@ type Report struct {
 	Runtime        string             `json:"runtime"`
 	Seconds        float64            `json:"seconds"`
 	Notes          []string           `json:"notes"`
+	Digests        map[string]string  `json:"digests,omitempty"` // of the model and of the plugins that took part, by what they are
 }
 
 // ExactReport is what [Enumerate] says of the rows.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners"
@@ -108,9 +109,14 @@ func (p *part[P]) digest() (string, error) {
 		}
 		return sums[filepath.Base(p.found.Path)], err
 	}
+	return own()
+}
+
+// own stands for this program, which does not change while it runs.
+var own = sync.OnceValues(func() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
-	return (&part[P]{found: &registry.Plugin{Path: self}}).digest()
-}
+	return (&part[any]{found: &registry.Plugin{Path: self}}).digest()
+})

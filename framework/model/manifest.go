@@ -105,6 +105,7 @@ type Network struct {
 type Trainer struct {
 	Name    string         `json:"name"`
 	Version string         `json:"version,omitempty"`
+	Digest  string         `json:"digest,omitempty"` // of its code: sha256 of the program, or of the plugin's SHA256SUMS
 	Steps   int64          `json:"steps,omitempty"`
 	Options map[string]any `json:"options,omitempty"`
 }

@@ -33,6 +33,8 @@ type TraceHeader struct {
 	EntropyOn      string     `json:"entropy_on,omitempty"` // and of the entropies
 
 	Growth *Growth `json:"growth,omitempty"` // of insertion models
+
+	Digests map[string]string `json:"digests,omitempty"` // of the model and its parts, by what they are
 }
 
 // TraceGrid says that the positions of a row are the cells of a rectangle, row by row.

@@ -63,6 +63,7 @@ type Parts struct {
 type Names struct {
 	Config    string
 	Artifacts map[string]string
+	Digests   map[string]string // of the trainer's code and of the model that the run began with, for those who look; not compared
 }
 
 // End says why a run ended.

@@ -34,7 +34,7 @@ func (r *run) save() error {
 	if r.state.EMA != nil {
 		tensors.EMA = Tensors(m.Parameters, r.state.EMA)
 	}
-	err := r.Store.Save(checkpoint.Manifest{Step: r.step, Rows: r.rows, Tokens: r.tokens, Seed: r.Seed, Config: r.Names.Config, Artifacts: r.Names.Artifacts,
+	err := r.Store.Save(checkpoint.Manifest{Step: r.step, Rows: r.rows, Tokens: r.tokens, Seed: r.Seed, Config: r.Names.Config, Artifacts: r.Names.Artifacts, Digests: r.Names.Digests,
 		Best: r.best, Interval: &r.interval, WallSeconds: r.seconds(), CPUSeconds: cpuSeconds()}, tensors)
 	r.summary.Share.Checkpoints += r.seconds() - began
 	if err == nil {

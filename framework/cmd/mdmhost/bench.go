@@ -83,6 +83,8 @@ type benchmark struct {
 	PlanMS       float64  `json:"plan_ms_per_nfe"`
 	PlannerShare float64  `json:"planner_share"`
 	TokensPerSec float64  `json:"tokens_per_second"`
+
+	Digests map[string]string `json:"digests"` // of the model and its parts, by what they are
 }
 
 // String is a short table.
@@ -142,7 +144,12 @@ func bench(ctx context.Context, cfg *config.Config, rounds int) (_ benchmark, er
 	perPass := func(d func(sampling.Accounts) float64) float64 {
 		return median(func(a sampling.Accounts) float64 { return 1e3 * d(a) / float64(max(a.Passes, 1)) })
 	}
+	digests, err := h.Digests()
+	if err != nil {
+		return benchmark{}, err
+	}
 	return benchmark{
+		Digests: digests,
 		Model: h.Model().Name, Planner: answer.DescribedPlanner(cfg.Planner), Sampler: answer.Described(cfg.Sampler), Provider: h.Provider(), Notes: h.Notes(),
 		CPU: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), Rounds: rounds, Rows: len(rows), Length: len(rows[0].Tokens),
 		NFE:          int(median(func(a sampling.Accounts) float64 { return float64(a.Passes) })),

@@ -4,31 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 )
 
-// identify hashes the models and the plugins where that is asked for: in details, and to resume.
-func (j *job) identify() error {
-	if j.cfg.Out == "" && !j.cfg.Details {
-		return nil
+// identify hashes the models and the plugins where that is asked for: in details, in traces, and to resume.
+func (j *job) identify() (err error) {
+	if j.cfg.Out != "" || j.cfg.Details || j.cfg.Trace != "" {
+		j.digests, err = j.host.Digests()
 	}
-	var err error
-	j.digests = map[string]string{}
-	if j.digests["model"], err = j.host.Model().Digest(); err != nil {
-		return err
-	}
-	if m := j.host.Network(); m != nil {
-		if j.digests["planner network"], err = m.Digest(); err != nil {
-			return err
-		}
-	}
-	if j.digests["planner"], err = j.host.PlannerDigest(); err != nil {
-		return fmt.Errorf("planner %s: %w", j.cfg.Planner.Name, err)
-	}
-	if j.digests["sampler"], err = j.host.SamplerDigest(); err != nil {
-		return fmt.Errorf("sampler %s: %w", j.cfg.Sampler.Name, err)
-	}
-	return nil
+	return err
 }
 
 // digest tells inputs apart: it covers the tokens of every row.

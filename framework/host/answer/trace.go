@@ -39,7 +39,7 @@ func (j *job) openTrace() (*traceFile, error) {
 			return nil, errors.Join(fmt.Errorf("trace: %w", err), f.Close())
 		}
 	}
-	t.Trace = sampling.NewTrace(f, traceHeader(j.host, j.rows))
+	t.Trace = sampling.NewTrace(f, traceHeader(j.host, j.rows, j.digests))
 	t.Spell = spell(j.host.Model())
 	if t.page {
 		t.Limit = page.Limit
@@ -69,11 +69,11 @@ func recordProblem(cfg *config.Config, text string) error {
 }
 
 // traceHeader says what runs.
-func traceHeader(h *host.Host, rows []sampling.Request) sampling.TraceHeader {
+func traceHeader(h *host.Host, rows []sampling.Request, digests map[string]string) sampling.TraceHeader {
 	m, cfg, observed := h.Model(), h.Config(), h.Observed()
 	header := sampling.TraceHeader{
 		Seed: h.Seed(), Model: m.Name, Sampler: cfg.Sampler.Name, Planner: cfg.Planner.Name, Options: h.PlannerOptions(),
-		Provider: h.Provider(), Rows: len(rows), MaskID: &m.MaskID, LogpOn: observed.LogpProposal.String(), EntropyOn: observed.Entropy.String(),
+		Provider: h.Provider(), Rows: len(rows), MaskID: &m.MaskID, LogpOn: observed.LogpProposal.String(), EntropyOn: observed.Entropy.String(), Digests: digests,
 	}
 	if len(cfg.Sampler.Options) > 0 {
 		header.SamplerOptions = cfg.Sampler.Options

@@ -49,6 +49,8 @@ type Measured struct {
 	Seconds     float64 `json:"seconds"`      // of sampling
 	Evaluator   string  `json:"evaluator,omitempty"`
 
+	Digests map[string]string `json:"digests,omitempty"` // of the model and its parts, by what they are
+
 	Rows []Row `json:"-"`
 }
 
@@ -70,6 +72,9 @@ func (t *task) measure(ctx context.Context, p Point, seed uint64, o *Options) (_
 	}
 	m := &Measured{Series: p.Series, Name: p.Name, Model: h.Model().Name, Runtime: h.Provider(), Batch: h.Batch(len(requests)), Seed: seed,
 		OpenSeconds: time.Since(began).Seconds(), Rows: make([]Row, len(requests))}
+	if m.Digests, err = h.Digests(); err != nil {
+		return nil, err
+	}
 	next, blanks := 0, 0
 	for _, r := range requests {
 		blanks += model.Row{Fixed: r.Fixed}.Blanks()

@@ -118,7 +118,7 @@ func writeCSV(path string, lines []Line) error {
 	for _, m := range metrics {
 		head = append(head, m, m+"_se", m+"_diff", m+"_diff_low", m+"_diff_high")
 	}
-	head = append(head, "tokens_per_second", "seconds", "open_seconds", "batch", "runtime", "model", "seed", "file")
+	head = append(head, "tokens_per_second", "seconds", "open_seconds", "batch", "runtime", "model", "seed", "file", "model_digest", "planner_digest", "sampler_digest")
 	table := [][]string{head}
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
 	for _, l := range lines {
@@ -135,7 +135,7 @@ func writeCSV(path string, lines []Line) error {
 			row = append(row, cells...)
 		}
 		table = append(table, append(row, number(l.speed()), number(l.Seconds), number(l.OpenSeconds), strconv.Itoa(l.Batch), l.Runtime, l.Model,
-			strconv.FormatUint(l.Seed, 10), filepath.ToSlash(l.File)))
+			strconv.FormatUint(l.Seed, 10), filepath.ToSlash(l.File), l.Digests["model"], l.Digests["planner"], l.Digests["sampler"]))
 	}
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

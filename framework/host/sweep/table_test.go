@@ -13,7 +13,7 @@ import (
 
 // fake is a point of four rows with so many of them right, and so many forward passes each.
 func fake(series, name string, right, nfe int) *Measured {
-	m := &Measured{Series: series, Name: name, Model: "tiny", Runtime: "go", Batch: 4, Seed: 3, Passes: nfe, Tokens: 40, Seconds: 2, OpenSeconds: 0.5}
+	m := &Measured{Series: series, Name: name, Model: "tiny", Runtime: "go", Batch: 4, Seed: 3, Passes: nfe, Tokens: 40, Seconds: 2, OpenSeconds: 0.5, Digests: map[string]string{"model": "f0", "planner": "f1", "sampler": "f2"}}
 	for i := range 4 {
 		row := Row{Index: int64(i), Written: Written{Text: "x"}, NFE: nfe + i%2, Steps: nfe, Revised: 1, Metrics: map[string]float64{"tokens": 0.5, "exact": 0}}
 		if i < right {
@@ -30,10 +30,10 @@ func lines() []Line {
 		newLine(fake("eb", "eb gamma=1", 0, 3), first, "rows/c.jsonl")}
 }
 
-const golden = `series,point,rows,nfe,nfe_se,passes,score_passes,steps,revised,exact,exact_se,exact_diff,exact_diff_low,exact_diff_high,tokens,tokens_se,tokens_diff,tokens_diff_low,tokens_diff_high,tokens_per_second,seconds,open_seconds,batch,runtime,model,seed,file
-confidence,confidence k=1,4,8.5,0.28867513,8,0,8,1,1,0,,,,1,0,,,,20,2,0.5,4,go,tiny,3,rows/a.jsonl
-confidence,confidence k=2,4,4.5,0.28867513,4,0,4,1,1,0,0,0,0,1,0,0,0,0,20,2,0.5,4,go,tiny,3,rows/b.jsonl
-eb,eb gamma=1,4,3.5,0.28867513,3,0,3,1,0,0,-1,-1,-1,0.5,0,-0.5,-0.5,-0.5,20,2,0.5,4,go,tiny,3,rows/c.jsonl
+const golden = `series,point,rows,nfe,nfe_se,passes,score_passes,steps,revised,exact,exact_se,exact_diff,exact_diff_low,exact_diff_high,tokens,tokens_se,tokens_diff,tokens_diff_low,tokens_diff_high,tokens_per_second,seconds,open_seconds,batch,runtime,model,seed,file,model_digest,planner_digest,sampler_digest
+confidence,confidence k=1,4,8.5,0.28867513,8,0,8,1,1,0,,,,1,0,,,,20,2,0.5,4,go,tiny,3,rows/a.jsonl,f0,f1,f2
+confidence,confidence k=2,4,4.5,0.28867513,4,0,4,1,1,0,0,0,0,1,0,0,0,0,20,2,0.5,4,go,tiny,3,rows/b.jsonl,f0,f1,f2
+eb,eb gamma=1,4,3.5,0.28867513,3,0,3,1,0,0,-1,-1,-1,0.5,0,-0.5,-0.5,-0.5,20,2,0.5,4,go,tiny,3,rows/c.jsonl,f0,f1,f2
 `
 
 func TestCSV(t *testing.T) {

@@ -67,6 +67,14 @@ func Evaluate(ctx context.Context, cfg *config.Config, o host.Options, e EvalOpt
 			return nil, err
 		}
 	}
+	if r.Digests, err = g.digests(); err != nil {
+		return nil, err
+	}
+	if e.Accuracy {
+		if err := g.withSampler(r.Digests); err != nil {
+			return nil, err
+		}
+	}
 	if g.model.Insertion() {
 		r.Notes = append(r.Notes, "the path bound of an insertion model counts, too, that nobody knows which places the visible tokens will have: compare it with those of insertion models alone")
 	}

@@ -83,7 +83,8 @@ func (s *session) writeModel(c *checkpoint.Checkpoint) error {
 		return s.writeForeign(dir, d, values, extra, c.Manifest.Step)
 	}
 	m := network.ModelDir{Config: *d.config, Values: values, Tokenizer: s.data.Vocabulary.JSON, Special: s.special(),
-		Manifest: s.finished(c.Manifest.Step), Generation: s.generation(), Export: network.ExportOptions{Precision: s.cfg.Train.Precision}, DType: safetensors.F32, Extra: extra}
+		Manifest: s.finished(c.Manifest.Step), Generation: s.generation(), Export: network.ExportOptions{Precision: s.cfg.Train.Precision}, DType: safetensors.F32, Extra: extra,
+		Linked: d.model != nil && len(d.model.Graph.External()) > 0} // as the model was that the run began with
 	if s.cfg.Train.Precision == network.Float16 {
 		m.DType = safetensors.F16
 	}
@@ -182,7 +183,7 @@ func valuesOf(c *checkpoint.Checkpoint, name string) (_ network.Values, err erro
 // manifest is the model's mdm.json.
 func (s *session) manifest(step int64) *model.Manifest {
 	m := &model.Manifest{Family: "masked", Schedule: model.Schedule(s.trainer.reply.Schedule),
-		Trainer: &model.Trainer{Name: s.trainer.description.Name, Version: s.trainer.description.Version, Steps: step, Options: s.trainer.options}}
+		Trainer: &model.Trainer{Name: s.trainer.description.Name, Version: s.trainer.description.Version, Digest: s.trainer.digest, Steps: step, Options: s.trainer.options}}
 	if m.Schedule.Kind == "" {
 		m.Schedule.Kind = "linear" // what a trainer means that says nothing
 	}

@@ -58,10 +58,14 @@ func Planned(ctx context.Context, cfg *config.Config, o host.Options, p PlannedO
 	if err != nil {
 		return nil, err
 	}
+	digests, err := k.digests()
+	if err != nil {
+		return nil, err
+	}
 	m := k.method
 	r := &evaluate.PlannedReport{Model: k.model.Name, Method: p.Bound, Planner: m.planner, PlannerOptions: m.options, Bound: evaluate.NewBound(m.kind, all[0]),
 		Available: d.Valid.Rows(), Draws: k.count(), Forwards: k.oracle.forwards + k.scored, Seed: k.seed, Runtime: ranOn(k.cfg, k.oracle.Capabilities().Provider),
-		Seconds: time.Since(k.began).Seconds(), Notes: slices.Concat([]string{}, d.Notes(), k.notes, k.oracle.Notes())}
+		Seconds: time.Since(k.began).Seconds(), Notes: slices.Concat([]string{}, d.Notes(), k.notes, k.oracle.Notes()), Digests: digests}
 	for t, part := range m.parts {
 		r.Parts = append(r.Parts, part.Over(all[1+t]))
 	}

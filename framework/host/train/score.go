@@ -30,6 +30,8 @@ type Score struct {
 	Draws            int               `json:"draws"`                    // 0: exact
 	Parts            []evaluate.Part   `json:"parts,omitempty"`          // of the bound of a planned sampler
 	Seed             uint64            `json:"seed"`
+
+	Digests map[string]string `json:"digests,omitempty"` // of the model and of the plugins that took part, by what they are
 }
 
 // ScoreOptions say how texts are scored.
@@ -197,6 +199,10 @@ func (k *scoring) put(i int, s Score) error {
 	if s.Characters > 0 {
 		m := nats.Bits().Times(1 / float64(s.Characters))
 		s.BitsPerCharacter = &m
+	}
+	var err error
+	if s.Digests, err = k.digests(); err != nil {
+		return err
 	}
 	k.done[i] = &s
 	for k.next < len(k.done) && k.done[k.next] != nil {

@@ -23,6 +23,7 @@ import (
 // trainer is what a trainer plugin said.
 type trainer struct {
 	description sampling.Description
+	digest      string // of its code; "": not known
 	options     map[string]any
 	task        spec.Task
 	reply       *spec.Reply
@@ -36,6 +37,9 @@ func ask(ctx context.Context, cfg *config.Config, o host.Options, d *denoiser) (
 	}
 	defer func() { _ = end() }()
 	t := &trainer{}
+	if t.digest, err = o.PluginDigest(sampling.KindTrainer, cfg.Trainer.Name); err != nil {
+		return nil, err
+	}
 	if t.description, err = plugin.Describe(ctx); err != nil {
 		return nil, err
 	}

@@ -202,7 +202,12 @@ func (s *session) settleArtifacts() error {
 	if err != nil {
 		return err
 	}
-	s.names = training.Names{Config: s.digest(), Artifacts: digests}
+	s.names = training.Names{Config: s.digest(), Artifacts: digests, Digests: map[string]string{"trainer": s.trainer.digest}}
+	if from := s.denoiser.model; from != nil {
+		if s.names.Digests["model"], err = from.Digest(); err != nil {
+			return err
+		}
+	}
 	c, _, err := s.store.Latest()
 	if errors.Is(err, checkpoint.ErrNone) {
 		return nil

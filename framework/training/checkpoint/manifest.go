@@ -28,11 +28,12 @@ type Manifest struct {
 	Rows        int64             `json:"rows"`    // of the data that were consumed: the cursor to go on from
 	Tokens      int64             `json:"tokens"`  // that were trained on
 	Seed        uint64            `json:"seed"`
-	Config      string            `json:"config_sha256"` // digest of the configuration
-	Artifacts   map[string]string `json:"artifacts"`     // digests by file name
-	Best        *Best             `json:"best"`          // nil before the first evaluation
-	Interval    *Interval         `json:"interval"`      // of the next line of metrics.jsonl, as far as it is done
-	WallSeconds float64           `json:"wall_seconds"`  // of training so far, earlier sessions of the run included
+	Config      string            `json:"config_sha256"`     // digest of the configuration
+	Artifacts   map[string]string `json:"artifacts"`         // digests by file name
+	Digests     map[string]string `json:"digests,omitempty"` // of the trainer's code and of the model that the run began with, by what they are
+	Best        *Best             `json:"best"`              // nil before the first evaluation
+	Interval    *Interval         `json:"interval"`          // of the next line of metrics.jsonl, as far as it is done
+	WallSeconds float64           `json:"wall_seconds"`      // of training so far, earlier sessions of the run included
 	CPUSeconds  float64           `json:"cpu_seconds"`
 	Files       []File            `json:"files"`  // of the checkpoint, set by Save
 	Digest      string            `json:"digest"` // of this manifest as it is written with an empty digest, set by Save
