@@ -73,6 +73,7 @@ golden framework/network/testdata/golden.json.gz
 script=alone.py golden framework/network/testdata/alone.json.gz
 own framework/network/family/testdata/golden.py
 script=knobs.py golden exporters/pytorch/testdata/knobs.json.gz
+script=rows.py golden exporters/pytorch/testdata/rows.json.gz
 golden framework/autodiff/testdata/golden.json.gz
 script=network.py golden framework/autodiff/testdata/network.json.gz
 script=foreign.py golden framework/autodiff/testdata/foreign.json.gz "$shared/models"

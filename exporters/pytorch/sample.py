@@ -102,7 +102,7 @@ def sample(model, rows, requests, seed, planner=confidence, options={}, steps=0,
 def main():
     rows = Rows(HERE)
     a = arguments(rows, planner={"choices": sorted(PLANNERS), "help": "which masks open; the model's own choice, with its options, where it is not given"},
-                  set={"action": "append", "default": [], "metavar": "OPTION=VALUE", "help": "option of the planner: " +
+                  set={"action": "append", "default": [], "metavar": "planner.OPTION=VALUE", "help": "option of the planner: " +
                        "; ".join(f"{name}: {', '.join(sorted(known))}" for name, (_, known) in PLANNERS.items())})
     own = rows.generation.get("planner", {})
     name = a.planner or own.get("name", "confidence")
@@ -111,7 +111,7 @@ def main():
     plan, known = PLANNERS[name]
     options = {} if a.planner else {k: v for k, v in rows.settings("planner", known).items() if k != "name"}
     for text in a.set:
-        option, _, value = text.partition("=")
+        option, _, value = text.removeprefix("planner.").partition("=")
         if option not in known:
             raise SystemExit(f"--set {text}: planner {name} has no option {option}, expected {', '.join(sorted(known))}")
         options[option] = int(value) if option == "k" else float(value)
