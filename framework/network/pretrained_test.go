@@ -197,7 +197,7 @@ func TestWindow(t *testing.T) {
 		for i := range base.ids {
 			differs := difference(got[i*9:(i+1)*9], want[i*9:(i+1)*9]) > 0
 			if near := max(i-changed, changed-i) <= 3; differs != near {
-				t.Error(fmt.Sprintf("position %d sees %d: %v, want %v", i, changed, differs, near))
+				t.Errorf("position %d sees %d: %v, want %v", i, changed, differs, near)
 			}
 		}
 	}
