@@ -21,7 +21,7 @@ func peers(t *testing.T) string {
 }
 
 // models are those that come along.
-var models = []string{"sudoku", "text", "maze", "molecule", "rxnmapper-albert", "molecule-insertion", "stars"}
+var models = []string{"sudoku", "text", "molecule", "rxnmapper-albert", "molecule-insertion", "stars"}
 
 // Both stacks answer from every export as ONNX Runtime does from the source: [exporters.Export] fails where they do not.
 func TestStacksAnswerAsTheSource(t *testing.T) {
@@ -33,6 +33,9 @@ func TestStacksAnswerAsTheSource(t *testing.T) {
 		}
 		for _, target := range []exporters.Target{pytorch.New(), transformers.New()} {
 			for _, precision := range target.Info().Precisions {
+				if precision != exporters.FP32 && name != "stars" {
+					continue // the same weights for every other model, which the ONNX file has in half precision
+				}
 				t.Run(name+" "+target.Info().Name+" "+precision, func(t *testing.T) {
 					o := exporters.Options{Verify: exporters.VerifyMust, Python: python, Precision: precision}
 					result, err := exporters.Export(t.Context(), target, s, o, filepath.Join(t.TempDir(), "out"))
@@ -43,7 +46,11 @@ func TestStacksAnswerAsTheSource(t *testing.T) {
 					if v.Positions == 0 || v.Tokens == 0 {
 						t.Errorf("%d positions and %d tokens were compared, expected some", v.Positions, v.Tokens)
 					}
-					t.Log(v.Verdict)
+					size := int64(0)
+					for _, f := range result.Files {
+						size += f.Bytes
+					}
+					t.Logf("%s, %d bytes", v.Verdict, size)
 				})
 			}
 		}

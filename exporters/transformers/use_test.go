@@ -42,7 +42,7 @@ func TestExportsAreUsedAsTheirStackIsUsed(t *testing.T) {
 			if _, err := exporters.Export(t.Context(), transformers.New(), s, exporters.Options{Verify: exporters.VerifyOff, Precision: c.precision}, dir); err != nil {
 				t.Fatal(err)
 			}
-			texts := map[string][]string{"text": {"It is a truth", "Well, 3 [MASK]!"}, "stars": {"0123"}, "molecule": {"CC(=O)Oc1ccccc1C(=O)O", "C[MASK]O.Br>>N"}}[c.model]
+			texts := map[string][]string{"text": {"It is a truth", "Well, 3 [MASK]!"}, "stars": {"ab>c", "[MASK]d"}, "molecule": {"CC(=O)Oc1ccccc1C(=O)O", "C[MASK]O.Br>>N"}}[c.model]
 			var want [][]int32
 			var lines bytes.Buffer
 			for _, text := range texts {
