@@ -60,15 +60,20 @@ def table(module, weight):
     return module
 
 
+def token_loss(logits, labels):
+    if labels is None:
+        return None
+    return F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten().to(logits.device), ignore_index=-100)
+
+
 class MdmTransformerForMaskedLM(MdmPreTrainedModel):
     """Proposes a token for every position."""
 
-    def forward(self, input_ids=None, attention_mask=None, timesteps=None, position_ids=None, labels=None, return_dict=True, **_):
+    def forward(self, input_ids=None, attention_mask=None, timesteps=None, position_ids=None, labels=None, return_dict=None, **_):
         """With labels [B, L], the loss is the mean cross-entropy of those that are not -100, in nats."""
         logits = super().forward(input_ids, attention_mask, timesteps, position_ids)["logits"]
-        loss = None if labels is None else F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten().to(logits.device), ignore_index=-100)
-        out = MaskedLMOutput(loss=loss, logits=logits)
-        return out if return_dict else out.to_tuple()
+        out = MaskedLMOutput(loss=token_loss(logits, labels), logits=logits)
+        return out.to_tuple() if return_dict is False else out
 
 
 @dataclass
@@ -84,10 +89,8 @@ class InsertionOutput(ModelOutput):
 class MdmTransformerForInsertion(MdmPreTrainedModel):
     """Proposes a token for every position, and rates the gaps between them."""
 
-    def forward(self, input_ids=None, attention_mask=None, timesteps=None, position_ids=None, labels=None, return_dict=True, **_):
+    def forward(self, input_ids=None, attention_mask=None, timesteps=None, position_ids=None, labels=None, return_dict=None, **_):
         """With labels [B, L], the loss is the mean cross-entropy of those that are not -100, in nats; rates have no part in it."""
         given = super().forward(input_ids, attention_mask, timesteps, position_ids)
-        logits = given["logits"]
-        loss = None if labels is None else F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten().to(logits.device), ignore_index=-100)
-        out = InsertionOutput(loss=loss, **given)
-        return out if return_dict else out.to_tuple()
+        out = InsertionOutput(loss=token_loss(given["logits"], labels), **given)
+        return out.to_tuple() if return_dict is False else out
