@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the exporters with what verifies exports here: Python with ONNX Runtime, safetensors, tokenizers and OpenVINO, and Chromium. Where
+# Tests the exporters, and runs the commands of their pages, with what verifies exports here: Python with ONNX Runtime, safetensors, tokenizers and OpenVINO, and Chromium. Where
 # PEERS_PYTHON names an interpreter with torch and transformers (`scripts/setup-peers.sh torch`), theirs are run, too.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -7,3 +7,4 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python=$(scripts/setup-python-kit.sh export)
 browser=$(scripts/setup-chromium.sh)
 EXPORT_PYTHON=$python PAGE_BROWSER=$browser go test -tags tokenizers -count 1 ./exporters/...
+EXPORT_PYTHON=$python PAGE_BROWSER=$browser go test -tags tokenizers -count 1 -run 'TestCommandsOfPages/(export|import.md)' ./framework/cmd/mdmhost

@@ -150,7 +150,7 @@ func bench(ctx context.Context, cfg *config.Config, rounds int) (_ benchmark, er
 	}
 	return benchmark{
 		Digests: digests,
-		Model: h.Model().Name, Planner: answer.DescribedPlanner(cfg.Planner), Sampler: answer.Described(cfg.Sampler), Provider: h.Provider(), Notes: h.Notes(),
+		Model:   h.Model().Name, Planner: answer.DescribedPlanner(cfg.Planner), Sampler: answer.Described(cfg.Sampler), Provider: h.Provider(), Notes: h.Notes(),
 		CPU: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), Rounds: rounds, Rows: len(rows), Length: len(rows[0].Tokens),
 		NFE:          int(median(func(a sampling.Accounts) float64 { return float64(a.Passes) })),
 		TokensPerNFE: median(func(a sampling.Accounts) float64 { return float64(a.Tokens) / float64(max(a.RowPasses, 1)) }),

@@ -17,21 +17,46 @@ import (
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
 
-// The commands of every page of docs/plugins are run as a reader would: in an empty folder, in one shell, in their order, with
-// nothing but the binary, Go, Python and their package indexes.
+// The commands of the pages on plugins, exports and imports are run as a reader would: in an empty folder, in one shell, in their order,
+// with nothing but the binary, Go, Python and their package indexes.
 //
 //	```sh          must succeed
 //	```sh fails    must not
+//	```sh torch    needs PyTorch and transformers: run where PEERS_PYTHON names a Python with them
 //	```sh no-run   is not run; the page says why
 //	```text        after one of them: what it prints, where ... stands for anything
+//
+// In pages on exports and imports $PYTHON is that Python, or else the one that EXPORT_PYTHON names, with what scripts/setup-python-kit.sh export installs.
 func TestCommandsOfPages(t *testing.T) {
+	python, peers := os.Getenv("EXPORT_PYTHON"), os.Getenv("PEERS_PYTHON")
 	for path, text := range pages(t) {
-		if blocks := readBlocks(text); len(blocks) > 0 && filepath.Base(path) != "reference.md" {
-			t.Run(filepath.Base(path), func(t *testing.T) {
-				t.Parallel()
-				follow(t, blocks)
-			})
+		blocks := readBlocks(text)
+		if len(blocks) == 0 || filepath.Base(path) == "reference.md" {
+			continue
 		}
+		name, err := filepath.Rel(filepath.Join(repository(t), "docs"), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.ToSlash(name), func(t *testing.T) {
+			t.Parallel()
+			if filepath.Dir(name) != "plugins" {
+				if python == "" {
+					t.Skip("EXPORT_PYTHON names no Python with the stacks of exports; scripts/test-exports.sh runs this")
+				}
+				for i := range blocks {
+					blocks[i].python = python
+					if blocks[i].torch {
+						blocks[i].python = peers
+					}
+				}
+				blocks = slices.DeleteFunc(blocks, func(b block) bool { return b.python == "" })
+				if len(blocks) == 0 {
+					t.Skip("all commands need PyTorch: PEERS_PYTHON names no Python with it")
+				}
+			}
+			follow(t, blocks)
+		})
 	}
 }
 
@@ -40,6 +65,8 @@ type block struct {
 	line     int // where it begins
 	commands string
 	fails    bool
+	torch    bool   // it needs PyTorch
+	python   string // that stands as $PYTHON
 	prints   *string
 }
 
@@ -50,8 +77,8 @@ func readBlocks(text string) (out []block) {
 	for _, f := range fences {
 		kind, body := text[f[2]:f[3]], text[f[4]:f[5]]
 		switch kind {
-		case "sh", "sh fails":
-			out = append(out, block{line: 1 + strings.Count(text[:f[0]], "\n"), commands: body, fails: kind == "sh fails"})
+		case "sh", "sh fails", "sh torch":
+			out = append(out, block{line: 1 + strings.Count(text[:f[0]], "\n"), commands: body, fails: kind == "sh fails", torch: kind == "sh torch"})
 			last = &out[len(out)-1]
 			continue
 		case "text":
@@ -70,6 +97,7 @@ func follow(t *testing.T, blocks []block) {
 	var script strings.Builder
 	for i, b := range blocks {
 		log := filepath.Join(logs, fmt.Sprint(i))
+		fmt.Fprintf(&script, "PYTHON=%s\n", b.python)
 		if b.fails {
 			fmt.Fprintf(&script, "if ( set -e\n%s\n) >%s 2>&1; then exit 1; fi\n", b.commands, log)
 		} else {
@@ -143,8 +171,8 @@ func TestLoosely(t *testing.T) {
 }
 
 func TestReadBlocks(t *testing.T) {
-	got := readBlocks("# x\n```sh\na\n```\n\n```text\nA\n```\n```sh no-run\nb\n```\n```text\nB\n```\n```sh fails\nc\n```\n```go\nd\n```\n```text\nC\n```\n")
-	if len(got) != 2 || got[0].commands != "a\n" || *got[0].prints != "A\n" || got[0].line != 2 || !got[1].fails || got[1].prints != nil {
+	got := readBlocks("# x\n```sh\na\n```\n\n```text\nA\n```\n```sh no-run\nb\n```\n```text\nB\n```\n```sh fails\nc\n```\n```sh torch\ne\n```\n```go\nd\n```\n```text\nC\n```\n")
+	if len(got) != 3 || !got[2].torch || got[0].torch || got[0].commands != "a\n" || *got[0].prints != "A\n" || got[0].line != 2 || !got[1].fails || got[1].prints != nil {
 		t.Errorf("%+v", got)
 	}
 }

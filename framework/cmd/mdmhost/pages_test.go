@@ -11,9 +11,13 @@ import (
 // pages returns the files of docs/plugins by path.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(repository(t), "docs/plugins/*.md"))
-	if err != nil {
-		t.Fatal(err)
+	var found []string
+	for _, pattern := range []string{"docs/plugins/*.md", "docs/export/*.md", "docs/import.md"} {
+		names, err := filepath.Glob(filepath.Join(repository(t), pattern))
+		if err != nil || names == nil {
+			t.Fatalf("%s: no page (%v)", pattern, err)
+		}
+		found = append(found, names...)
 	}
 	out := map[string]string{}
 	for _, path := range found {
