@@ -42,8 +42,8 @@ var families = map[string]*family{
 	"bert":        bert,
 	"albert":      albert,
 	"roberta":     roberta,
-	"xlm-roberta": roberta, // the same code with another vocabulary, and so is camembert
-	"camembert":   roberta,
+	"xlm-roberta": xlmRoberta,
+	"camembert":   xlmRoberta,
 	"modernbert":  modernbert,
 	"llada":       llada,
 	"dream":       dream,
