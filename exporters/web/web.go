@@ -47,6 +47,8 @@ func (target) Check(s *exporters.Source, _ exporters.Options) error {
 	switch {
 	case s.FixedRows() > 1:
 		return bad("its graph takes %d rows at once, and the page has one; export the model with any number of rows, or take it elsewhere with --to onnx", s.FixedRows())
+	case s.Manifest.LogitsShift != 0:
+		return bad("mdm.json says that its logits are for the next position (logits_shift); bring its checkpoint in with `mdmhost import`, which shifts inside the network, and export that")
 	case s.AttentionBias:
 		return bad("its graph takes attention_bias, which the page does not feed; export the model without it, or take it elsewhere with --to onnx")
 	}
