@@ -141,6 +141,7 @@ func TestProblemsOfPretrained(t *testing.T) {
 		{func(c *network.Config) { c.Head, c.HeadTransform, c.HeadBias, c.LogitsShift = "keep", true, true, true }, []string{"head_transform: is true, and head keep", "head_bias: is true, and head keep", "logits_shift: is true, and head keep"}},
 		{func(c *network.Config) { c.Gaps, c.LogitsShift = "eos", true }, []string{"logits_shift: is true, and the rates of an insertion model"}},
 		{func(c *network.Config) { c.Tied, c.HeadInit, c.EmbeddingSize = true, "", 8 }, []string{"tie_word_embeddings: is true, and the embeddings are 8 wide, the hidden state 16"}},
+		{func(c *network.Config) { c.Heads, c.HeadDim = 1<<20, 32 }, []string{"head_dim: is 32, and 1048576 heads are 33554432 wide together"}},
 		{func(c *network.Config) { c.HeadDim = 3 }, []string{"a head is 3 wide, expected an even width"}},
 	} {
 		changed := base
@@ -161,6 +162,9 @@ func TestProblemsOfPretrained(t *testing.T) {
 func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte(`{"model_type":"mdm-transformer","vocab_size":9,"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,"max_position_embeddings":4}`))
 	f.Add([]byte(`{"model_type":"mdm-transformer","vocab_size":9,"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":1,"positions":"sudoku","tie_word_embeddings":true}`))
+	f.Add([]byte(`{"model_type":"mdm-transformer","vocab_size":9,"hidden_size":8,"num_hidden_layers":4,"num_attention_heads":4,"max_position_embeddings":4,"post_norm":true,
+		"embedding_norm":true,"embedding_size":6,"type_vocab_size":2,"num_hidden_groups":2,"num_key_value_heads":2,"head_dim":4,"qkv_bias":true,"activation":"geglu_tanh",
+		"local_attention":4,"global_attn_every_n_layers":3,"local_rope_base":10,"head_transform":true,"head_bias":true,"logits_shift":true}`))
 	f.Add([]byte(`{"positions":"grid","grid":{"rows":-1,"cols":99999999,"box":[0]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := network.ParseConfig("config.json", data)

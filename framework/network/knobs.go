@@ -100,6 +100,9 @@ func (c Config) validateKnobs(problems *Problems) {
 	if c.KeyValueHeads > 0 && c.Heads > 0 && c.Heads%c.KeyValueHeads != 0 {
 		report("num_key_value_heads", "%d heads of keys do not divide the %d of queries; choose a divisor", c.KeyValueHeads, c.Heads)
 	}
+	if c.HeadDim > 0 && c.HeadDim <= maxSize && c.Heads > 0 && c.Heads <= maxSize && c.Heads*c.HeadDim > maxSize {
+		report("head_dim", "is %d, and %d heads are %d wide together, expected at most %d", c.HeadDim, c.Heads, c.Heads*c.HeadDim, maxSize)
+	}
 	if c.QKVBias && c.Bias {
 		report("qkv_bias", "is true, and so is bias, which holds for q, k and v, too; leave it out")
 	}
