@@ -44,6 +44,10 @@ func TestRefused(t *testing.T) {
 		m.Opsets = append(m.Opsets, graph.Opset{Domain: "com.example", Version: 1})
 		m.Graph.Nodes = append(m.Graph.Nodes[:len(m.Graph.Nodes):len(m.Graph.Nodes)], &graph.Node{Name: "own", Op: "Own", Domain: "com.example", Inputs: []string{"input_ids"}, Outputs: []string{"own"}})
 	})
+	headed := changed(t, "sudoku", func(*graph.Model) {})
+	signature := *headed.Signature
+	signature.Statistics = true
+	headed.Signature = &signature
 	both := []exporters.Target{onnx.New(), openvino.New()}
 	for _, c := range []struct {
 		source  *exporters.Source
@@ -56,6 +60,7 @@ func TestRefused(t *testing.T) {
 		{sudoku, exporters.Options{Length: 82}, both, "length 82: model sudoku takes rows of at most 81 positions"},
 		{sudoku, exporters.Options{Length: 64}, both, "rows of model sudoku have 81 positions (mdm.json: length)"},
 		{sudoku, exporters.Options{Head: "logits"}, both, `head "logits": expected none or statistics`},
+		{headed, exporters.Options{}, both, "model sudoku: carries the statistics head of an export"},
 		{open(t, "stars"), exporters.Options{Length: 1}, both, "length 1: rows of model stars have 1 special tokens; expected at least 2"},
 		{old, exporters.Options{Head: exporters.HeadStatistics}, both, "head statistics needs opset 17 or newer, its graph has 16"},
 		{bare, exporters.Options{Precision: exporters.INT8}, both, "nothing to quantise"},

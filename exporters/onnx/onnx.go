@@ -44,6 +44,8 @@ func Check(s *exporters.Source, o exporters.Options) error {
 	switch {
 	case o.Head != "" && o.Head != exporters.HeadNone && o.Head != exporters.HeadStatistics:
 		return fmt.Errorf("head %q: expected %s or %s", o.Head, exporters.HeadNone, exporters.HeadStatistics)
+	case s.Statistics:
+		return fmt.Errorf("model %s: carries the statistics head of an export; export the model that it was made from", s.Name)
 	case o.Rows < 0:
 		return fmt.Errorf("rows %d: expected at least 1, or 0 for any number", o.Rows)
 	case o.Length < 0:
