@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mdmhost/mdmhost/exporters"
+	"github.com/mdmhost/mdmhost/exporters/gguf"
 	"github.com/mdmhost/mdmhost/exporters/onnx"
 	"github.com/mdmhost/mdmhost/exporters/openvino"
 	"github.com/mdmhost/mdmhost/exporters/pytorch"
@@ -22,6 +23,7 @@ func All() []exporters.Target {
 		pytorch.New(),
 		web.New(),
 		openvino.New(),
+		gguf.New(),
 		safetensors.New(),
 	}
 }
