@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -328,110 +327,5 @@ func TestStreams(t *testing.T) {
 				t.Errorf("seed %d, row %d, step %d, purpose %d: %v, expected %v", c.seed, c.row, c.step, purpose, got, want)
 			}
 		}
-	}
-}
-
-// Verify lets the browser answer for every kind of model, and its verdicts pass.
-func TestVerify(t *testing.T) {
-	needPackages(t)
-	pagetest.Start(t) // skips where there is no browser
-	for model, precision := range map[string]string{"molecule": exporters.FP16Weights, "molecule-insertion": exporters.FP32, "stars": exporters.INT8} {
-		s, err := exporters.Open(t.Context(), model)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := filepath.Join(t.TempDir(), model)
-		r, err := exporters.Export(t.Context(), web.New(), s, exporters.Options{Precision: precision, Verify: exporters.VerifyMust}, out)
-		if err != nil {
-			t.Errorf("%s: %v", model, err)
-			continue
-		}
-		v := r.Verified.Verdict
-		t.Logf("%s %s: %v", model, precision, v)
-		if !strings.HasPrefix(v.Stack, "ONNX Runtime Web 1.30.0 in Chromium") || v.Positions == 0 || v.Tokens == 0 {
-			t.Errorf("%s: the verdict %+v says nothing of Chromium", model, *v)
-		}
-		if precision == exporters.FP16Weights && v.MaxLogit > 1e-2 {
-			t.Errorf("%s: logits differ by %g", model, v.MaxLogit)
-		}
-	}
-}
-
-// A folder that was damaged is no export, and a machine without a browser has none that verifies.
-func TestVerifyRefuses(t *testing.T) {
-	dir := exported(t, "stars")
-	s, err := exporters.Open(t.Context(), "stars")
-	if err != nil {
-		t.Fatal(err)
-	}
-	broken := t.TempDir()
-	if err := os.CopyFS(broken, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(filepath.Join(broken, "onnx", "model.onnx"), 1000); err != nil {
-		t.Fatal(err)
-	}
-	pagetest.Start(t)
-	if v, err := web.New().Verify(t.Context(), s, exporters.Options{Precision: exporters.FP32}, broken); err == nil {
-		t.Errorf("a graph of 1000 bytes has the verdict %v", v)
-	}
-	if _, err := web.New().Verify(t.Context(), s, exporters.Options{Browser: "/nowhere/chromium"}, dir); err == nil || errors.Is(err, exporters.ErrNoStack) {
-		t.Errorf("a browser that is not there: %v", err)
-	}
-	t.Setenv("PATH", t.TempDir())
-	t.Setenv(web.BrowserVariable, "")
-	if _, err := web.New().Verify(t.Context(), s, exporters.Options{}, dir); !errors.Is(err, exporters.ErrNoStack) {
-		t.Errorf("without a browser: %v, expected %v", err, exporters.ErrNoStack)
-	}
-}
-
-// Packages come from the folder that is named, are held against their checksums, and npm's absence is told with what to do.
-func TestPackages(t *testing.T) {
-	s, err := exporters.Open(t.Context(), "stars")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fails := func(words ...string) {
-		t.Helper()
-		out := filepath.Join(t.TempDir(), "out")
-		_, err := exporters.Export(t.Context(), web.New(), s, exporters.Options{Verify: exporters.VerifyOff}, out)
-		for _, w := range words {
-			if err == nil || !strings.Contains(err.Error(), w) {
-				t.Errorf("%v, expected %q", err, w)
-			}
-		}
-		if _, err := os.Stat(out); err == nil {
-			t.Errorf("%s was written", out)
-		}
-	}
-	dir := t.TempDir()
-	t.Setenv(web.PackagesVariable, dir)
-	fails("onnxruntime-web-1.30.0.tgz", "npm pack onnxruntime-web@1.30.0")
-	if err := os.WriteFile(filepath.Join(dir, "onnxruntime-web-1.30.0.tgz"), []byte("no archive"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	fails("has sha512", "pack it again")
-	t.Setenv(web.PackagesVariable, "")
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv("PATH", t.TempDir())
-	fails("npm is not found", web.PackagesVariable)
-}
-
-// page.json says what the page lacks, and has the model's settings.
-func TestFacts(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join(exported(t, "sudoku"), "page.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var f struct {
-		Settings struct{ Planner map[string]any }
-		Lacks    []string
-		Examples []any
-	}
-	if err := json.Unmarshal(b, &f); err != nil {
-		t.Fatal(err)
-	}
-	if f.Settings.Planner["name"] != "eb" || f.Settings.Planner["gamma"] != 0.0003 || len(f.Lacks) != 0 || len(f.Examples) == 0 {
-		t.Errorf("page.json has %+v", f)
 	}
 }
