@@ -74,6 +74,7 @@ script=alone.py golden framework/network/testdata/alone.json.gz
 own framework/network/family/testdata/golden.py
 own framework/network/family/testdata/defaults.py
 own framework/importer/torchfile/testdata/golden.py
+own framework/importer/testdata/wordpiece.py
 script=knobs.py golden exporters/pytorch/testdata/knobs.json.gz
 script=rows.py golden exporters/pytorch/testdata/rows.json.gz
 golden framework/autodiff/testdata/golden.json.gz
