@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math"
 
 	"github.com/mdmhost/mdmhost/exporters"
 	"github.com/mdmhost/mdmhost/exporters/onnx"
@@ -80,6 +81,9 @@ func (target) Files(ctx context.Context, s *exporters.Source, o exporters.Option
 		return nil, err
 	}
 	encoded := graph.Encode()
+	if len(encoded) > math.MaxInt32 {
+		return nil, fmt.Errorf("model %s: its graph has %d bytes, expected at most %d, which is what browsers read; give --precision int8 or fp16-weights, or take it elsewhere with --to transformers", s.Name, len(encoded), math.MaxInt32)
+	}
 	files[graphFile] = wholefile.Bytes(encoded)
 	facts, err := describe(s, o, len(encoded))
 	if err != nil {
