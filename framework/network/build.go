@@ -10,7 +10,7 @@ import (
 
 // Signature is what the network takes and gives: input_ids [B, L], attention_mask [B, L] (1 = real; left out: all real),
 // position_ids [B, L] (left out: 0, 1, ...; not for positions "none"), attention_bias [B, 1, L, L] (added to the scores of
-// every head, from which softmax makes the attention that a position pays to the others; left out: none), for time "adaln" timesteps [B] in [0, 1] and, with
+// every head, from which softmax makes the attention that a position pays to the others; left out: none; not with logits_shift), for time "adaln" timesteps [B] in [0, 1] and, with
 // masked_input, masked [B, L] (1 where the token stands for a mask), to logits [B, L, V], with gaps to insertion_rate [B, L+1], too,
 // and with unmask_rate to unmask_rate [B, L]; for head "keep" to keep [B, L], for head "order" to order [B, L, 2].
 func Signature(c Config) graph.Signature {

@@ -165,3 +165,50 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What well-known models say in their config.json is understood, every key.
+func TestPublished(t *testing.T) {
+	for text, parameters := range map[string]int64{
+		`{"architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1, "gradient_checkpointing": false, "hidden_act": "gelu", "hidden_dropout_prob": 0.1,
+		"hidden_size": 768, "initializer_range": 0.02, "intermediate_size": 3072, "layer_norm_eps": 1e-12, "max_position_embeddings": 512, "model_type": "bert",
+		"num_attention_heads": 12, "num_hidden_layers": 12, "pad_token_id": 0, "position_embedding_type": "absolute", "transformers_version": "4.6.0.dev0",
+		"type_vocab_size": 2, "use_cache": true, "vocab_size": 30522}`: 109514298, // bert-base-uncased
+		`{"architectures": ["RobertaForMaskedLM"], "attention_probs_dropout_prob": 0.1, "bos_token_id": 0, "eos_token_id": 2, "hidden_act": "gelu", "hidden_dropout_prob": 0.1,
+		"hidden_size": 768, "initializer_range": 0.02, "intermediate_size": 3072, "layer_norm_eps": 1e-05, "max_position_embeddings": 514, "model_type": "roberta",
+		"num_attention_heads": 12, "num_hidden_layers": 12, "pad_token_id": 1, "type_vocab_size": 1, "vocab_size": 50265}`: 124697433 - 2*768, // roberta-base, whose first two positions are padding's
+		`{"architectures": ["AlbertForMaskedLM"], "attention_probs_dropout_prob": 0, "bos_token_id": 2, "classifier_dropout_prob": 0.1, "down_scale_factor": 1, "embedding_size": 128,
+		"eos_token_id": 3, "gap_size": 0, "hidden_act": "gelu_new", "hidden_dropout_prob": 0, "hidden_size": 768, "initializer_range": 0.02, "inner_group_num": 1,
+		"intermediate_size": 3072, "layer_norm_eps": 1e-12, "max_position_embeddings": 512, "model_type": "albert", "net_structure_type": 0, "num_attention_heads": 12,
+		"num_hidden_groups": 1, "num_hidden_layers": 12, "num_memory_blocks": 0, "pad_token_id": 0, "type_vocab_size": 2, "vocab_size": 30000}`: 11221680, // albert-base-v2
+		`{"architectures": ["ModernBertForMaskedLM"], "attention_bias": false, "attention_dropout": 0.0, "bos_token_id": 50281, "classifier_activation": "gelu",
+		"classifier_bias": false, "classifier_dropout": 0.0, "classifier_pooling": "mean", "cls_token_id": 50281, "decoder_bias": true, "deterministic_flash_attn": false,
+		"embedding_dropout": 0.0, "eos_token_id": 50282, "global_attn_every_n_layers": 3, "global_rope_theta": 160000.0, "gradient_checkpointing": false,
+		"hidden_activation": "gelu", "hidden_size": 768, "initializer_cutoff_factor": 2.0, "initializer_range": 0.02, "intermediate_size": 1152, "layer_norm_eps": 1e-05,
+		"local_attention": 128, "local_rope_theta": 10000.0, "max_position_embeddings": 8192, "mlp_bias": false, "mlp_dropout": 0.0, "model_type": "modernbert",
+		"norm_bias": false, "norm_eps": 1e-05, "num_attention_heads": 12, "num_hidden_layers": 22, "pad_token_id": 50283, "position_embedding_type": "absolute",
+		"reference_compile": true, "repad_logits_with_grad": false, "sep_token_id": 50282, "sparse_pred_ignore_index": -100, "sparse_prediction": false,
+		"torch_dtype": "float32", "transformers_version": "4.47.0.dev0", "vocab_size": 50368}`: 149655232, // ModernBERT-base
+		`{"activation_type": "silu", "alibi": false, "alibi_bias_max": 8.0, "architectures": ["LLaDAModelLM"], "attention_dropout": 0.0, "attention_layer_norm": false,
+		"attention_layer_norm_with_affine": true, "auto_map": {"AutoConfig": "configuration_llada.LLaDAConfig"}, "bias_for_layer_norm": false, "block_group_size": 1,
+		"block_type": "llama", "d_model": 4096, "embedding_dropout": 0.0, "embedding_size": 126464, "eos_token_id": 126081, "flash_attention": false, "include_bias": false,
+		"include_qkv_bias": false, "init_cutoff_factor": null, "init_device": "meta", "init_fn": "mitchell", "init_std": 0.02, "input_emb_norm": false,
+		"layer_norm_type": "rms", "layer_norm_with_affine": true, "mask_token_id": 126336, "max_sequence_length": 4096, "mlp_hidden_size": 12288, "mlp_ratio": 4,
+		"model_type": "llada", "multi_query_attention": null, "n_heads": 32, "n_kv_heads": 32, "n_layers": 32, "pad_token_id": 126081, "precision": "amp_bf16",
+		"residual_dropout": 0.0, "rms_norm_eps": 1e-05, "rope": true, "rope_full_precision": true, "rope_theta": 500000.0, "scale_logits": false,
+		"transformers_version": "4.46.3", "use_cache": false, "vocab_size": 126464, "weight_tying": false}`: 8015581184, // LLaDA-8B-Base
+		`{"architectures": ["DreamModel"], "attention_dropout": 0.0, "auto_map": {"AutoModel": "modeling_dream.DreamModel"}, "bos_token_id": 151643, "eos_token_id": 151643,
+		"hidden_act": "silu", "hidden_size": 3584, "initializer_range": 0.02, "intermediate_size": 18944, "mask_token_id": 151666, "max_position_embeddings": 131072,
+		"max_window_layers": 28, "model_type": "Dream", "num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4, "pad_token_id": 151643,
+		"rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 1000000.0, "sliding_window": null, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+		"transformers_version": "4.46.2", "use_cache": true, "use_sliding_window": false, "vocab_size": 152064}`: 7615616512, // Dream-v0-Base-7B, the size of Qwen2.5-7B
+	} {
+		r, err := family.Parse("f", []byte(text))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if n := network.ParamCount(r.Config); n != parameters {
+			t.Errorf("%s has %d parameters, expected %d", r.ModelType, n, parameters)
+		}
+	}
+}
