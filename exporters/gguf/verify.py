@@ -44,18 +44,21 @@ def llama(path, llama_cpp):
     V = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model))
     value = ctypes.create_string_buffer(8)
     llama_cpp.llama_model_meta_val_str(model, b"diffusion.shift_logits", value, len(value))
-    shift = value.value == b"true"
+    shift, contexts = value.value == b"true", {}
 
     def answer(input_ids, attention_mask, timesteps):
         B, L = input_ids.shape
         logits = np.zeros((B, L, V), np.float32)
+        if L not in contexts:
+            params = llama_cpp.llama_context_default_params()
+            params.n_ctx = params.n_batch = params.n_ubatch = max(L, 32)
+            params.n_threads = params.n_threads_batch = 1
+            params.flash_attn_type = 0  # single precision throughout
+            contexts[L] = llama_cpp.llama_init_from_model(model, params)
+            llama_cpp.llama_set_causal_attn(contexts[L], False)
+        context = contexts[L]
         for b in range(B):
             n = int(attention_mask[b].sum())
-            params = llama_cpp.llama_context_default_params()
-            params.n_ctx = params.n_batch = params.n_ubatch = max(n, 32)
-            params.flash_attn_type = 0  # single precision throughout
-            context = llama_cpp.llama_init_from_model(model, params)
-            llama_cpp.llama_set_causal_attn(context, False)
             batch = llama_cpp.llama_batch_init(n, 0, 1)
             batch.n_tokens = n
             for i in range(n):
@@ -66,7 +69,6 @@ def llama(path, llama_cpp):
             for i in range(n):
                 logits[b, i] = np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(context, i), shape=(V,))
             llama_cpp.llama_batch_free(batch)
-            llama_cpp.llama_free(context)
             if shift:  # as llama-diffusion-cli does
                 logits[b, 1:n] = logits[b, : n - 1].copy()
         return {"logits": logits}
