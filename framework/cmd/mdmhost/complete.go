@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mdmhost/mdmhost/configs"
+	"github.com/mdmhost/mdmhost/exporters/targets"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/planners"
@@ -27,6 +28,7 @@ func complete(c *cobra.Command) {
 		"format":  config.Lookup("format").Enum,
 		"model":   modelNames(),
 		"from":    modelNames(),
+		"to":      targets.Names(),
 	}
 	for flag, list := range names {
 		if c.Flags().Lookup(flag) == nil {
