@@ -208,6 +208,21 @@ func TestPrecision(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
+	c, values, err := network.From(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := network.Export(c, values, network.ExportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, mask := []int64{4, 0, 9, 38, 0, 7}, []int64{1, 1, 1, 1, 1, 1}
+	want, got := logits(t, &model.Model{ONNX: wide.Encode(), Graph: wide}, ids, mask, 2), logits(t, m, ids, mask, 2)
+	for i := range want {
+		if !(math.Abs(float64(want[i]-got[i])) <= 1e-5) {
+			t.Fatalf("logit %d is %g, and of the same weights in float32 %g", i, got[i], want[i])
+		}
+	}
 	left := map[string]int{}
 	key := func(x safetensors.Tensor) string { return string(x.DType) + string(x.Data) }
 	for _, x := range f.Tensors() {

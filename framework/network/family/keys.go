@@ -110,9 +110,8 @@ func required(byDefault any, r rule) rule {
 	}
 }
 
-// moot is the rule of keys that mean nothing here, for the reason that stands beside it.
-func moot(reason string, names ...string) keys {
-	_ = reason // for who reads the table
+// moot is the rule of keys that mean nothing here, for a reason that stands first, for who reads the table.
+func moot(_ string, names ...string) keys {
 	out := keys{}
 	for _, name := range names {
 		out[name] = func(any) error { return nil }
