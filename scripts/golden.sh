@@ -75,6 +75,7 @@ own framework/network/family/testdata/golden.py
 own framework/network/family/testdata/defaults.py
 own framework/importer/torchfile/testdata/golden.py
 own framework/importer/testdata/wordpiece.py
+own framework/importer/testdata/bin.py # of what family's golden.py wrote
 script=knobs.py golden exporters/pytorch/testdata/knobs.json.gz
 script=rows.py golden exporters/pytorch/testdata/rows.json.gz
 golden framework/autodiff/testdata/golden.json.gz

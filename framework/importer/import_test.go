@@ -3,6 +3,7 @@ package importer_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"maps"
 	"math"
 	"os"
@@ -283,6 +284,47 @@ func oldName(name string) string {
 func cutNorm(name, end string) (string, bool) {
 	stem, ok := bytes.CutSuffix([]byte(name), []byte(end))
 	return string(stem), ok && bytes.HasSuffix(stem, []byte("LayerNorm"))
+}
+
+// The same tensors import to the same bytes from PyTorch's own file (testdata/bin.py), and from its shards.
+func TestPyTorch(t *testing.T) {
+	plain, _ := imported(t, copied(t, "albert"))
+	want, err := os.ReadFile(filepath.Join(plain.Dir, "model.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile("testdata/albert.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sharded := range []bool{false, true} {
+		dir := copied(t, "albert")
+		where := map[string]string{}
+		rewritten(t, dir, func(tensors []safetensors.Tensor) []safetensors.Tensor {
+			for _, x := range tensors {
+				where[x.Name] = "pytorch_model-00001-of-00001.bin"
+			}
+			return tensors
+		})
+		remove(t, dir, "model.safetensors")
+		name := "pytorch_model.bin"
+		if sharded {
+			index, err := json.Marshal(map[string]any{"weight_map": where})
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, dir, "pytorch_model.bin.index.json", index)
+			name = "pytorch_model-00001-of-00001.bin"
+		}
+		put(t, dir, name, file)
+		s, m := imported(t, dir)
+		if got, err := os.ReadFile(filepath.Join(s.Dir, "model.safetensors")); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("sharded %v: the weights differ (%v)", sharded, err)
+		}
+		if m.Manifest.Origin.Files[name] == "" {
+			t.Errorf("origin %v", m.Manifest.Origin)
+		}
+	}
 }
 
 // A head that is stored and differs from the embedding stays a head of its own.
