@@ -246,6 +246,20 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// The model that is read is never written over.
+func TestOverItself(t *testing.T) {
+	dir := copied(t, "bert")
+	before, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = importer.Import(t.Context(), dir, dir+"/../source", importer.Options{})
+	after, unread := os.ReadFile(filepath.Join(dir, "config.json"))
+	if err == nil || !strings.Contains(err.Error(), "is the model that is read") || unread != nil || !bytes.Equal(before, after) {
+		t.Errorf("%v, %v", err, unread)
+	}
+}
+
 // A disk that is full, or an interrupt, leaves the model that was there as it was, and nothing else.
 func TestUntouched(t *testing.T) {
 	disk := t.TempDir()

@@ -42,6 +42,11 @@ type Summary struct {
 // weights, at once.
 func Import(ctx context.Context, dir, out string, o Options) (*Summary, error) {
 	start := time.Now()
+	if in, err := os.Stat(dir); err == nil {
+		if there, err := os.Stat(out); err == nil && os.SameFile(in, there) {
+			return nil, fmt.Errorf("%s: is the model that is read; give another directory to write", out)
+		}
+	}
 	text, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil {
 		return nil, lacking(dir, err)
