@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the exporters, and runs the commands of their pages, with what verifies exports here: Python with ONNX Runtime, safetensors, tokenizers and OpenVINO, and Chromium. Where
+# Tests the exporters, and runs the commands of their pages, with what verifies exports here: Python with ONNX Runtime, safetensors, tokenizers, OpenVINO and gguf, and Chromium. Where
 # PEERS_PYTHON names an interpreter with torch and transformers (`scripts/setup-peers.sh torch`), theirs are run, too.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
