@@ -246,6 +246,9 @@ func TestTrainingIsTheSameOnManyProcesses(t *testing.T) {
 				}
 			}
 		}
+		if model != "text" { // the rest does not depend on the loss
+			continue
+		}
 		one := filepath.Join(dir, "one")
 		for _, name := range []string{"model.safetensors", "config.json", "mdm.json", "tokenizer.json", "checkpoint.pt"} {
 			if _, err := os.Stat(filepath.Join(one, name)); err != nil {
@@ -260,16 +263,8 @@ func TestTrainingIsTheSameOnManyProcesses(t *testing.T) {
 		if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "was made with other seed; give the same, or another --out") {
 			t.Errorf("%s: another seed: %v, %s", model, err, out)
 		}
-		if out := python(t, interpreter, one, pick(model), "--prompt", "C", "--num", "1", "--seed", "1", "--steps", "4", "--length", "4", "--format", "jsonl"); !strings.Contains(out, fmt.Sprintf("%q", "tokens")) {
+		if out := python(t, interpreter, one, "sample.py", "--prompt", "C", "--num", "1", "--seed", "1", "--steps", "4", "--length", "4", "--format", "jsonl"); !strings.Contains(out, fmt.Sprintf("%q", "tokens")) {
 			t.Errorf("%s: the trained model samples %q", model, out)
 		}
 	}
-}
-
-// pick is the script that samples a model.
-func pick(model string) string {
-	if model == "molecule-insertion" {
-		return "sample_insertion.py"
-	}
-	return "sample.py"
 }
