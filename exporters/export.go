@@ -45,7 +45,7 @@ func Export(ctx context.Context, t Target, s *Source, o Options, out string) (*R
 	for name, write := range files {
 		files[name] = stoppable(ctx, write)
 	}
-	o.say("writing %s for %s", s.Name, info.Stack)
+	o.say("writing %s for target %s", s.Name, info.Name)
 	result := &Result{Out: out}
 	err = wholefile.ReplaceDir(out, files, func(dir string) error {
 		verified, err := verify(ctx, t, s, o, dir)
