@@ -22,10 +22,20 @@ func open(t *testing.T, name string) *exporters.Source {
 	return s
 }
 
-// export writes an export; Python answers where EXPORT_PYTHON names an interpreter with onnxruntime, this program's runtime always.
+// python is the interpreter with the stacks of exports; tests that need it are skipped without.
+func python(t *testing.T) string {
+	t.Helper()
+	named := os.Getenv("EXPORT_PYTHON")
+	if named == "" {
+		t.Skip("EXPORT_PYTHON names no Python with the stacks; scripts/test-exports.sh runs this")
+	}
+	return named
+}
+
+// export writes an export, from which Python and this program's runtime answer.
 func export(t *testing.T, s *exporters.Source, o exporters.Options) (string, *exporters.Result) {
 	t.Helper()
-	o.Python, o.Version = os.Getenv("EXPORT_PYTHON"), "test"
+	o.Python, o.Version = python(t), "test"
 	dir := filepath.Join(t.TempDir(), "out")
 	r, err := exporters.Export(t.Context(), onnx.New(), s, o, dir)
 	if err != nil {
@@ -35,8 +45,9 @@ func export(t *testing.T, s *exporters.Source, o exporters.Options) (string, *ex
 }
 
 // TestAnswers: the logits and greedy tokens of every export are the source's, within what its precision allows; the difference is logged with the
-// size, as a line of the table in docs/export/onnx.md.
+// size, as a line of the table in docs/export/onnx.md. With -short, as in CI, the narrower precisions are tried with one model of each family.
 func TestAnswers(t *testing.T) {
+	python(t)
 	most := map[string]float64{exporters.FP32: 0, exporters.FP16Weights: 0.1, exporters.FP16: 0.5, exporters.INT8: 10} // fp32: the limit of exports
 	for _, name := range models(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
@@ -45,6 +56,9 @@ func TestAnswers(t *testing.T) {
 				for _, head := range []string{exporters.HeadNone, exporters.HeadStatistics} {
 					if head == exporters.HeadNone && (precision != exporters.FP32 || name != "text") {
 						continue // the head reads the logits and nothing else
+					}
+					if testing.Short() && precision != exporters.FP32 && name != "text" && name != "molecule-insertion" {
+						continue
 					}
 					dir, r := export(t, s, exporters.Options{Precision: precision, Head: head})
 					v := r.Verified
@@ -70,6 +84,7 @@ func TestAnswers(t *testing.T) {
 
 // TestFixed: graphs of fixed sizes answer as well, with rows and positions to spare and with fewer than the reference has.
 func TestFixed(t *testing.T) {
+	python(t)
 	readable := models(t)
 	for _, c := range []struct {
 		model        string

@@ -12,10 +12,7 @@ import (
 
 // TestSample: the script of an export solves a Sudoku of its own, with the graph's statistics and with numpy's, for any number of rows and for two.
 func TestSample(t *testing.T) {
-	python := os.Getenv("EXPORT_PYTHON")
-	if python == "" {
-		t.Skip("set EXPORT_PYTHON to a Python with onnxruntime, tokenizers, safetensors and numpy: scripts/setup-python-kit.sh export makes one")
-	}
+	python := python(t)
 	const board, solved = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79", "534678912672195348198342567859761423426853791713924856961537284287419635345286179"
 	s := open(t, "sudoku")
 	for _, o := range []exporters.Options{{Head: exporters.HeadStatistics, Rows: 2, Length: 81}, {}} {

@@ -17,10 +17,10 @@ import (
 //go:embed *.py
 var scripts embed.FS
 
-// Verifier is the verifier in Python of exports with an ONNX file and an engine.py: what compares, what feeds graphs of all sizes and holds their
-// statistics against numpy, and what opens the export.
+// Verifier is the verifier in Python of exports with an ONNX file, a denoiser.py and an engine.py: what compares, and what lets the export answer and
+// holds its statistics against numpy.
 func Verifier() []byte {
-	return slices.Concat(pytorch.Script("compare.py"), script("answers.py"), script("verify.py"))
+	return slices.Concat(pytorch.Script("compare.py"), script("verify.py"))
 }
 
 // script is one of this package's Python files.

@@ -1,13 +1,13 @@
-"""The graph in OpenVINO, on the CPU, in single precision: left to itself, OpenVINO computes in bfloat16 where the processor can."""
+"""The graph in OpenVINO, in single precision: left to itself, OpenVINO computes in bfloat16 where the processor can."""
 import numpy as np
 import openvino
 
 STACK = f"OpenVINO {openvino.__version__.split('-')[0]}"
 
 
-def load(path, device="CPU"):
+def load(path, device="cpu"):
     """run(feeds), which gives the outputs by name, and the shapes of the inputs by name, with None for sizes that are not fixed."""
-    model = openvino.Core().compile_model(path, device, {"INFERENCE_PRECISION_HINT": "f32"})
+    model = openvino.Core().compile_model(path, device.upper(), {"INFERENCE_PRECISION_HINT": "f32"})
     inputs = {i.any_name: [n.get_length() if n.is_static else None for n in i.partial_shape] for i in model.inputs}
 
     def run(feeds):

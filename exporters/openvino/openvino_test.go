@@ -12,6 +12,7 @@ import (
 )
 
 // TestAnswers lets OpenVINO answer from exports of every precision. Without EXPORT_PYTHON, an interpreter with openvino, exports are looked at alone.
+// With -short, as in CI, the narrower precisions are tried with one model of each family.
 func TestAnswers(t *testing.T) {
 	most := map[string]float64{exporters.FP32: 0, exporters.FP16Weights: 0.1, exporters.INT8: 10} // fp32: the limit of exports
 	opened := 0
@@ -27,6 +28,9 @@ func TestAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, precision := range openvino.New().Info().Precisions {
+				if testing.Short() && precision != exporters.FP32 && name != "text" && name != "molecule-insertion" {
+					continue
+				}
 				o := exporters.Options{Precision: precision, Head: exporters.HeadStatistics, Python: os.Getenv("EXPORT_PYTHON"), Verify: exporters.VerifyMust}
 				if o.Python == "" {
 					o.Verify = exporters.VerifyOff
