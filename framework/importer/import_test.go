@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -337,5 +338,42 @@ func TestUntied(t *testing.T) {
 	c, values, err := network.From(m)
 	if err != nil || c.Tied || values["head.weight"][7] != 0.5 || len(s.Notes) != 1 {
 		t.Errorf("%v, tied %v, notes %q", err, c.Tied, s.Notes)
+	}
+}
+
+// Of two biases of a head that is not tied, the decoder's counts, as in the classes, in whatever order they are stored; of a tied head they are one.
+func TestBiasOfUntied(t *testing.T) {
+	for name, at := range map[string][2]string{"bert": {"cls.predictions.", "cls.predictions.decoder."}, "albert": {"predictions.", "predictions.decoder."}, "roberta": {"lm_head.", "lm_head.decoder."}} {
+		dir := copied(t, name)
+		config(t, dir, map[string]any{"tie_word_embeddings": false})
+		own := func(name string, value float32, shape ...int64) safetensors.Tensor {
+			return safetensors.Of(name, shape, slices.Repeat([]float32{value}, int(safetensors.Tensor{Shape: shape}.Len())))
+		}
+		width := int64(32)
+		if name == "albert" {
+			width = 16
+		}
+		for _, last := range []bool{false, true} {
+			rewritten(t, dir, func(tensors []safetensors.Tensor) []safetensors.Tensor {
+				tensors = slices.DeleteFunc(tensors, func(x safetensors.Tensor) bool { return strings.HasPrefix(x.Name, at[1]) || x.Name == at[0]+"bias" })
+				first, second := own(at[0]+"bias", 1, 40), own(at[1]+"bias", 2, 40)
+				if !last {
+					first, second = second, first
+				}
+				return append(tensors, own(at[1]+"weight", 3, 40, width), first, second)
+			})
+			s, m := imported(t, dir)
+			_, values, err := network.From(m)
+			if err != nil || values["head.bias"][7] != 2 || !slices.Contains(s.Notes, "left out: "+at[0]+"bias, in whose place "+at[1]+"bias counts: the head is not tied") {
+				t.Errorf("%s: %v, notes %q", name, err, s.Notes)
+			}
+		}
+		config(t, dir, map[string]any{"tie_word_embeddings": true})
+		rewritten(t, dir, func(tensors []safetensors.Tensor) []safetensors.Tensor {
+			return slices.DeleteFunc(tensors, func(x safetensors.Tensor) bool { return x.Name == at[1]+"weight" })
+		})
+		if _, err := importer.Import(t.Context(), dir, filepath.Join(t.TempDir(), "out"), importer.Options{}); err == nil || !strings.Contains(err.Error(), "are both head.bias, and differ") {
+			t.Errorf("%s, tied: %v", name, err)
+		}
 	}
 }

@@ -40,7 +40,7 @@ var albertTensors = []line{
 	{from: "predictions.LayerNorm", to: "head.norm"},
 	{from: "predictions.decoder.weight", to: "head.weight"},
 	{from: "predictions.bias", to: "head.bias"},
-	{from: "predictions.decoder.bias", to: "head.bias"},
+	{from: "predictions.decoder.bias", to: "head.bias", own: true},
 	{from: "embeddings.position_ids", left: buffer},
 	{from: "embeddings.token_type_ids", left: buffer},
 	{from: "pooler", left: noPooler},

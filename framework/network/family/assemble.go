@@ -21,7 +21,7 @@ const (
 // must equal it; else r.Config.Tied becomes false. Notes of what was left out are added to r.Notes. The error lists every tensor that is unknown, missing, misshapen or
 // of a type without a rule.
 func (r *Recipe) Assemble(tensors []safetensors.Tensor) ([]safetensors.Tensor, error) {
-	a := &assembly{recipe: r, have: map[string]safetensors.Tensor{}, source: map[string]string{}, left: map[string]bool{}}
+	a := &assembly{recipe: r, have: map[string]safetensors.Tensor{}, source: map[string]string{}, own: map[string]bool{}, left: map[string]bool{}}
 	if len(tensors) == 0 {
 		return nil, errors.New("the checkpoint holds no tensors; expected the weights of the model")
 	}
@@ -49,6 +49,7 @@ type assembly struct {
 	params   map[string][]int64 // shapes
 	have     map[string]safetensors.Tensor
 	source   map[string]string // tensor of the checkpoint by parameter, of those too that could not be taken
+	own      map[string]bool   // parameters that were found in a line which is a head's own
 	left     map[string]bool
 	problems []string
 }
@@ -131,21 +132,25 @@ func (a *assembly) put(t safetensors.Tensor) {
 	for _, name := range to {
 		shape := a.params[name]
 		end := at + shape[0]*size
-		a.add(name, t.Name, safetensors.Tensor{Name: name, DType: t.DType, Shape: shape, Data: t.Data[at:end:end]})
+		a.add(safetensors.Tensor{Name: name, DType: t.DType, Shape: shape, Data: t.Data[at:end:end]}, t.Name, l.own)
 		at = end
 	}
 }
 
-// add takes a parameter. Some are stored twice, and must be equal then.
-func (a *assembly) add(name, from string, t safetensors.Tensor) {
-	before, twice := a.have[name]
-	if !twice {
-		a.have[name] = t
+// add takes a parameter. Some are stored twice, and must be equal then, unless one of them is known to be what a head that is not tied has.
+func (a *assembly) add(t safetensors.Tensor, from string, own bool) {
+	before, twice := a.have[t.Name]
+	switch {
+	case !twice || before.DType == t.DType && bytes.Equal(before.Data, t.Data):
+	case !a.recipe.Config.Tied && own:
+		a.left[a.source[t.Name]+", in whose place "+from+" counts: the head is not tied"] = true
+	case !a.recipe.Config.Tied && a.own[t.Name]:
+		a.left[from+", in whose place "+a.source[t.Name]+" counts: the head is not tied"] = true
 		return
+	default:
+		a.fail("tensors %q and %q are both %s, and differ; remove the one that the model was not trained with", a.source[t.Name], from, t.Name)
 	}
-	if before.DType != t.DType || !bytes.Equal(before.Data, t.Data) {
-		a.fail("tensors %q and %q are both %s, and differ; remove the one that the model was not trained with", a.source[name], from, name)
-	}
+	a.have[t.Name], a.own[t.Name] = t, a.own[t.Name] || own
 }
 
 // precision refuses types of elements that networks are not computed with.

@@ -59,6 +59,6 @@ var bertHead = []line{
 	{from: "cls.predictions.transform.LayerNorm", to: "head.norm"},
 	{from: "cls.predictions.decoder.weight", to: "head.weight"},
 	{from: "cls.predictions.bias", to: "head.bias"},
-	{from: "cls.predictions.decoder.bias", to: "head.bias"},
+	{from: "cls.predictions.decoder.bias", to: "head.bias", own: true},
 	{from: "cls.seq_relationship", left: noPairs},
 }

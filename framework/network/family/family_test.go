@@ -111,6 +111,7 @@ func TestRefusedConfigs(t *testing.T) {
 		`{"model_type": "bert", "vocab_size": 1.5}`:                                                                                      "vocab_size: is 1.5, expected an integer",
 		`{"model_type": "bert", "layer_norm_eps": "small"}`:                                                                              `layer_norm_eps: is "small", expected a number`,
 		`{"model_type": "albert", "inner_group_num": 2}`:                                                                                 "inner_group_num: is 2, expected 1: groups of several layers have no rule",
+		`{"model_type": "xlm-roberta", "hidden_act": "silu"}`:                                                                            "hidden_act: is for the layers alone, silu, and the head of the class computes gelu",
 		`{"model_type": "roberta", "max_position_embeddings": 2}`:                                                                        "max_position_embeddings: is 2, of which pad_token_id 1 leaves none",
 		`{"model_type": "modernbert", "norm_bias": true}`:                                                                                "norm_bias: is true and attention_bias false; biases of some layers alone have no rule",
 		`{"model_type": "modernbert", "num_hidden_layers": 3, "layer_types": ["sliding_attention", "full_attention", "full_attention"]}`: `layer_types: has "sliding_attention" at 0`,

@@ -15,6 +15,7 @@ type line struct {
 	to   string // a parameter, or several with " + " between them that share the rows; "": it is left out
 	skip int64  // rows before those that are used
 	left string // what is left out, in notes
+	own  bool   // of a head that is not tied, it counts before another tensor for the same parameter
 }
 
 func slicesOf(tables ...[]line) (out []line) {

@@ -1,6 +1,10 @@
 package family
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/mdmhost/mdmhost/framework/network"
+)
 
 // roberta is RobertaForMaskedLM (Liu et al. 2019), xlmRoberta the same code with another vocabulary, and so is CamemBERT.
 var roberta, xlmRoberta = fairseq(50265), fairseq(30522)
@@ -24,6 +28,9 @@ func fairseq(vocabulary int) *family {
 			if d.MaxPositions -= int(d.skip); d.MaxPositions < 1 {
 				found.add("max_position_embeddings", "is %d, of which pad_token_id %d leaves none; expected more than %d", d.MaxPositions+int(d.skip), pad, d.skip)
 			}
+			if d.Activation != network.GELU {
+				found.add("hidden_act", "is for the layers alone, %s, and the head of the class computes gelu whatever it is; a head with another activation has no rule", d.Activation)
+			}
 			return found
 		},
 		tensors: func(d *draft) []line {
@@ -40,5 +47,5 @@ var robertaHead = []line{
 	{from: "lm_head.layer_norm", to: "head.norm"},
 	{from: "lm_head.decoder.weight", to: "head.weight"},
 	{from: "lm_head.bias", to: "head.bias"},
-	{from: "lm_head.decoder.bias", to: "head.bias"},
+	{from: "lm_head.decoder.bias", to: "head.bias", own: true},
 }
