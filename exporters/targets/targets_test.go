@@ -16,7 +16,7 @@ var refused = map[string]string{
 }
 
 // answers are the targets that must be verified where the variable of their environment is set.
-var answers = map[string]string{"onnx": "EXPORT_PYTHON", "safetensors": "EXPORT_PYTHON", "openvino": "EXPORT_PYTHON", "web": "EXPORT_BROWSER", "transformers": "PEERS_PYTHON", "pytorch": "PEERS_PYTHON"}
+var answers = map[string]string{"onnx": "EXPORT_PYTHON", "safetensors": "EXPORT_PYTHON", "openvino": "EXPORT_PYTHON", "web": "PAGE_BROWSER", "transformers": "PEERS_PYTHON", "pytorch": "PEERS_PYTHON"}
 
 // Every model is exported for every target, and verified where the stack is, or refused with an alternative.
 func TestEveryTarget(t *testing.T) {
@@ -32,7 +32,7 @@ func TestEveryTarget(t *testing.T) {
 			info := target.Info()
 			t.Run(info.Name+" "+name, func(t *testing.T) {
 				variable := answers[info.Name]
-				o := exporters.Options{Verify: exporters.VerifyAuto, Browser: os.Getenv("EXPORT_BROWSER"), Python: os.Getenv("EXPORT_PYTHON")}
+				o := exporters.Options{Verify: exporters.VerifyAuto, Browser: os.Getenv("PAGE_BROWSER"), Python: os.Getenv("EXPORT_PYTHON")}
 				if os.Getenv("PEERS_PYTHON") != "" && variable == "PEERS_PYTHON" {
 					o.Python = os.Getenv("PEERS_PYTHON")
 				}

@@ -25,7 +25,7 @@ func query(t *testing.T, text string) url.Values {
 
 // The page shows grids as grids and text as text, on a desk and on a phone, by day and by night. PAGE_PICTURES keeps the pictures.
 func TestPagePictures(t *testing.T) {
-	b := chromium(t)
+	b := pagetest.Start(t)
 	dark, phone := pagetest.Desktop, pagetest.Phone
 	dark.Dark = true
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestPagePictures(t *testing.T) {
 
 // Escape and the button stop a row in its course: what is written stays, the rest stays blank, and the next run goes on as if nothing was.
 func TestPageStops(t *testing.T) {
-	b := chromium(t)
+	b := pagetest.Start(t)
 	address := page(t, "sudoku")
 	p := b.Visit(t, address+"?"+sudokuRun+"&pause=400&run=1", address, pagetest.Desktop)
 	for _, how := range []string{"button", "key"} {
@@ -88,7 +88,7 @@ func TestPageStops(t *testing.T) {
 
 // What cannot be sampled is said in the page, which goes on working.
 func TestPageProblems(t *testing.T) {
-	b := chromium(t)
+	b := pagetest.Start(t)
 	type problem struct{ params, says string }
 	for model, problems := range map[string][]problem{
 		"sudoku": {
@@ -125,7 +125,7 @@ func TestPageProblems(t *testing.T) {
 
 // A file that is not there is named, and so is what to do.
 func TestPageWithoutItsGraph(t *testing.T) {
-	b, dir := chromium(t), t.TempDir()
+	b, dir := pagetest.Start(t), t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(exported(t, "stars"))); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestPageWithoutItsGraph(t *testing.T) {
 
 // Opened from the disk the page cannot start, and says what to do.
 func TestPageFromTheDisk(t *testing.T) {
-	b := chromium(t)
+	b := pagetest.Start(t)
 	p := b.Visit(t, "file://"+filepath.Join(exported(t, "stars"), "index.html"), "file:", pagetest.Desktop)
 	p.Await(`getComputedStyle(document.getElementById("asleep")).opacity === "1"`)
 	if said := p.Text("#asleep"); !strings.Contains(said, "python3 -m http.server") {
@@ -155,7 +155,7 @@ func TestPageFromTheDisk(t *testing.T) {
 
 // A link that the page makes gives the same row, with every setting in it; while the model loads the page answers.
 func TestPageLinks(t *testing.T) {
-	b := chromium(t)
+	b := pagetest.Start(t)
 	address := page(t, "molecule")
 	p, want := sampled(t, b, address, query(t, "prompt=CCO&length=20&temperature=0.7&planner=p2&eta=1.5&seed=99&row=2&top_p=0.95"), pagetest.Desktop)
 	pagetest.Get[bool](p, `window.copied = null, Object.defineProperty(navigator, "clipboard", {value: {writeText: async text => { window.copied = text; }}}), true`)

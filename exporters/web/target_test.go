@@ -18,8 +18,8 @@ import (
 
 // Verify lets the browser answer, and its verdicts pass. Every kind of model in fp32 is in exporters/targets.
 func TestVerify(t *testing.T) {
-	needBrowser(t)
 	needPackages(t)
+	pagetest.Start(t) // skips where there is no browser
 	for model, precision := range map[string]string{"molecule": exporters.FP16Weights, "stars": exporters.INT8} {
 		s, err := exporters.Open(t.Context(), model)
 		if err != nil {
@@ -44,7 +44,7 @@ func TestVerify(t *testing.T) {
 
 // A folder that was damaged is no export, and a machine without a browser has none that verifies.
 func TestVerifyRefuses(t *testing.T) {
-	needBrowser(t)
+	pagetest.Start(t)
 	dir := exported(t, "stars")
 	s, err := exporters.Open(t.Context(), "stars")
 	if err != nil {
@@ -151,7 +151,7 @@ func TestFacts(t *testing.T) {
 		}
 		if len(got.Lacks) > 3 {
 			t.Run("page", func(t *testing.T) {
-				b, address := chromium(t), serve(t, out)
+				b, address := pagetest.Start(t), serve(t, out)
 				p := b.Visit(t, address, address, pagetest.Desktop)
 				p.Await(`document.querySelector("#run:enabled")`)
 				if said := p.Text("#note"); !strings.Contains(said, "sampling.block_length") {

@@ -60,23 +60,6 @@ func needPackages(t *testing.T) {
 	}
 }
 
-// needBrowser skips where the rows of a browser are not asked for: Chromium takes minutes, and one run in all checks is enough.
-func needBrowser(t *testing.T) {
-	t.Helper()
-	named := os.Getenv("EXPORT_BROWSER")
-	if named == "" {
-		t.Skip("EXPORT_BROWSER names no Chromium; scripts/test-exports.sh runs this")
-	}
-	t.Setenv(web.BrowserVariable, named)
-}
-
-// chromium starts the browser that EXPORT_BROWSER names.
-func chromium(t *testing.T) *pagetest.Browser {
-	t.Helper()
-	needBrowser(t)
-	return pagetest.Start(t)
-}
-
 // exported is the folder of a model's export, not verified.
 func exported(t *testing.T, name string) string {
 	t.Helper()
@@ -204,7 +187,7 @@ const puzzle = "5300700006001950000980000608000600034008030017000200060600002800
 // At temperature 0 a row of the page is that of `mdmhost sample` with the same seed, token by token and pass by pass, whatever the planner. The
 // first row of each model is asked for by the page's address, the others by its fields.
 func TestRowsAreTheHosts(t *testing.T) {
-	b := chromium(t)
+	b := pagetest.Start(t)
 	for model, cases := range map[string][]string{
 		"sudoku": {
 			"infill=" + puzzle, // by the model's own settings
@@ -295,7 +278,7 @@ func flags(model string, params url.Values) []string {
 // At temperatures above 0 a seed gives the host's row, too. Logits differ by some 1e-5 from machine to machine, so that a draw falls otherwise
 // with about that probability and one row of some 40 draws with 4e-4: two of the four differ by accident with a probability below 1e-6.
 func TestDrawsAreTheHosts(t *testing.T) {
-	b := chromium(t)
+	b := pagetest.Start(t)
 	for model, settings := range map[string]string{
 		"text":               "prompt=The+old+&length=30&planner=confidence&temperature=0.8&top_p=0.9&min_p=0.01",
 		"molecule":           "prompt=&length=20&planner=p2&temperature=1&top_k=20",
@@ -326,7 +309,7 @@ func TestDrawsAreTheHosts(t *testing.T) {
 
 // The random numbers of the page are the host's, bit by bit.
 func TestStreams(t *testing.T) {
-	b := chromium(t)
+	b := pagetest.Start(t)
 	address := page(t, "stars")
 	p := b.Visit(t, address, address, pagetest.Desktop)
 	for _, c := range []struct {
