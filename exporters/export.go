@@ -42,6 +42,9 @@ func Export(ctx context.Context, t Target, s *Source, o Options, out string) (*R
 	if _, taken := files[RecordName]; taken {
 		return nil, fmt.Errorf("target %s: writes %s, which is this program's own", info.Name, RecordName)
 	}
+	if err := addNotices(files, s); err != nil {
+		return nil, err
+	}
 	for name, write := range files {
 		files[name] = stoppable(ctx, write)
 	}
@@ -66,6 +69,25 @@ func Export(ctx context.Context, t Target, s *Source, o Options, out string) (*R
 	return result, nil
 }
 
+// addNotices adds the licences of the source: copies of a model go with them.
+func addNotices(files wholefile.Files, s *Source) error {
+	names, err := s.Notices()
+	if err != nil {
+		return fmt.Errorf("model %s: %w", s.Name, err)
+	}
+	for _, name := range names {
+		if _, own := files[name]; own {
+			continue // of what the target adds
+		}
+		b, err := s.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("model %s: %w", s.Name, err)
+		}
+		files[name] = wholefile.Bytes(b)
+	}
+	return nil
+}
+
 // Refused is the error of options that a target does not take, and of places where no export can be.
 type Refused struct{ error }
 
@@ -83,12 +105,16 @@ func (o *Options) settle(info Info) error {
 	if !slices.Contains([]string{VerifyAuto, VerifyMust, VerifyOff}, o.Verify) {
 		return fmt.Errorf("verify %q: expected %s, %s or %s", o.Verify, VerifyAuto, VerifyMust, VerifyOff)
 	}
-	for name, given := range map[string]bool{"head": o.Head != "" && o.Head != HeadNone, "rows": o.Rows != 0, "length": o.Length != 0} {
-		if given && !slices.Contains(info.Options, name) {
-			return fmt.Errorf("%s: is none of the options of target %s; leave it out, or export with --to onnx, which has it", name, info.Name)
+	var problems []error
+	for _, option := range []struct {
+		name  string
+		given bool
+	}{{"head", o.Head != "" && o.Head != HeadNone}, {"rows", o.Rows != 0}, {"length", o.Length != 0}} {
+		if option.given && !slices.Contains(info.Options, option.name) {
+			problems = append(problems, fmt.Errorf("%s: is none of the options of target %s; leave it out, or export with --to onnx, which has it", option.name, info.Name))
 		}
 	}
-	return nil
+	return errors.Join(problems...)
 }
 
 func (o *Options) say(format string, args ...any) {
@@ -166,10 +192,10 @@ const maxRelativeRate = 1e-4
 // judge refuses a verdict that shows that the stack answers otherwise, or one that shows nothing.
 func judge(ctx context.Context, s *Source, o Options, v *Verdict) error {
 	if !(v.MaxLogit >= 0 && v.MaxRate >= 0) || math.IsInf(v.MaxLogit, 0) || math.IsInf(v.MaxRate, 0) || v.Tokens < v.TokenErrors || v.TokenErrors < v.NearTies || v.NearTies < 0 {
-		return fmt.Errorf("the verifier's verdict %+v holds no sensible numbers; expected differences and counts", *v)
+		return fmt.Errorf("the verifier's verdict %+v holds no sensible numbers, expected differences and counts; report this, and export with --verify off", *v)
 	}
 	if v.Positions == 0 && v.Elements == 0 {
-		return fmt.Errorf("%s compared nothing, expected at least one position; the export was not written", v.Stack)
+		return fmt.Errorf("%s compared nothing, expected at least one position; report this, and export with --verify off", v.Stack)
 	}
 	if o.Precision != FP32 || v.Positions == 0 {
 		return nil
@@ -181,13 +207,14 @@ func judge(ctx context.Context, s *Source, o Options, v *Verdict) error {
 		}
 		v.Limit = r.Limit()
 	}
+	const advice = "try another version of the stack, or look at the export with --verify off"
 	switch {
 	case v.MaxLogit > v.Limit:
-		return fmt.Errorf("%s: logits differ by %g, expected at most %g; the export was not written", v.Stack, v.MaxLogit, v.Limit)
+		return fmt.Errorf("%s: logits differ by %g, expected at most %g; %s", v.Stack, v.MaxLogit, v.Limit, advice)
 	case v.MaxRate > maxRelativeRate:
-		return fmt.Errorf("%s: rates differ by %g of their size, expected at most %g; the export was not written", v.Stack, v.MaxRate, maxRelativeRate)
+		return fmt.Errorf("%s: rates differ by %g of their size, expected at most %g; %s", v.Stack, v.MaxRate, maxRelativeRate, advice)
 	case v.TokenErrors > v.NearTies:
-		return fmt.Errorf("%s: %d of %d tokens differ, expected none but where two are equally probable (%d); the export was not written", v.Stack, v.TokenErrors, v.Tokens, v.NearTies)
+		return fmt.Errorf("%s: %d of %d tokens differ, expected none but where two are equally probable (%d); %s", v.Stack, v.TokenErrors, v.Tokens, v.NearTies, advice)
 	}
 	return nil
 }

@@ -198,6 +198,23 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// Licences and notices go with every copy of a model, but where the target has a file of that name.
+func TestNotices(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	target := stub{files: map[string]string{"weights": "w", "NOTICE": "own"}}
+	if _, err := exporters.Export(t.Context(), target, open(t, "rxnmapper-albert"), exporters.Options{Verify: exporters.VerifyOff}, out); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := listed(t, out), []string{"LICENSE", "NOTICE", "export.json", "weights"}; !slices.Equal(got, want) {
+		t.Errorf("files %v, expected %v", got, want)
+	}
+	for name, want := range map[string]string{"LICENSE": "RXN4Chemistry team", "NOTICE": "own"} {
+		if b, err := os.ReadFile(filepath.Join(out, name)); err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%s: %q %v, expected %q", name, b, err, want)
+		}
+	}
+}
+
 func TestUnverified(t *testing.T) {
 	s := open(t, "sudoku")
 	files := map[string]string{"weights": "w"}

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"io/fs"
+	"regexp"
 
 	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
@@ -37,3 +38,20 @@ func (m *Model) ReadFile(name string) ([]byte, error) {
 	}
 	return fs.ReadFile(m.folder, name)
 }
+
+var notice = regexp.MustCompile("^(LICEN[CS]E|COPYING|NOTICE)")
+
+// Notices are the names of the files in a model's folder that say whose it is and what may be done with it, which every copy must hold: those
+// that begin with LICENSE, LICENCE, COPYING or NOTICE.
+func Notices(dir fs.FS) (names []string, err error) {
+	entries, err := fs.ReadDir(dir, ".")
+	for _, e := range entries {
+		if !e.IsDir() && notice.MatchString(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// Notices are the [Notices] of the model's folder.
+func (m *Model) Notices() ([]string, error) { return Notices(m.folder) }
