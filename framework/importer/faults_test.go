@@ -65,7 +65,6 @@ func TestFaults(t *testing.T) {
 			`hidden_act: is "mish", which has no rule`, `num_hidden_layers: is "two", expected an integer`}},
 		"no rule": {func(t *testing.T, dir string) { config(t, dir, map[string]any{"model_type": "t5"}) }, []string{`model_type "t5" has no rule`, "modernbert", "Export the model to ONNX"}},
 		"causal":  {func(t *testing.T, dir string) { config(t, dir, map[string]any{"model_type": "llama"}) }, []string{`model_type "llama" is a causal model`}},
-		"our own": {func(t *testing.T, dir string) { config(t, dir, map[string]any{"model_type": "mdm-transformer"}) }, []string{"is of this framework already"}},
 		"quantized": {func(t *testing.T, dir string) {
 			config(t, dir, map[string]any{"quantization_config": map[string]any{"bits": 4}})
 		}, []string{"quantized weights have no rule"}},

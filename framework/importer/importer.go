@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/model/safetensors"
 	"github.com/mdmhost/mdmhost/framework/network/family"
 )
@@ -68,20 +69,32 @@ func Import(ctx context.Context, dir, out string, o Options) (*Summary, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", weights.name, strings.ReplaceAll(err.Error(), "\n", "\n"+weights.name+": "))
 	}
-	w := &writer{ctx: ctx, recipe: recipe, tokenizer: words, weights: weights, parameters: parameters,
-		read: append([]string{filepath.Join(dir, "config.json")}, append(words.read, weights.read...)...), version: o.Version, screen: newScreen(o.Progress, parameters)}
+	var said about
+	if recipe.Ours() {
+		if said, err = readAbout(dir, recipe); err != nil {
+			return nil, err
+		}
+	}
+	notices, err := model.Notices(os.DirFS(dir))
+	if err != nil {
+		return nil, err
+	}
+	tensors := append(parameters, recipe.Extra...)
+	safetensors.Sort(tensors)
+	w := &writer{ctx: ctx, recipe: recipe, tokenizer: words, weights: weights, tensors: tensors, said: said, dir: dir, notices: notices,
+		read: slices.Concat([]string{filepath.Join(dir, "config.json")}, words.read, weights.read, said.read), version: o.Version, screen: newScreen(o.Progress, tensors)}
 	digest, err := w.write(out)
 	w.screen.close()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", out, err)
 	}
 	s := &Summary{Dir: out, ModelType: recipe.ModelType, Digest: digest, Notes: recipe.Notes, Seconds: time.Since(start).Seconds(), PeakMemory: peakMemory()}
-	for _, t := range parameters {
+	for _, t := range tensors {
 		s.Parameters += t.Len()
 		s.Bytes += int64(len(t.Data))
 	}
-	s.Precision = strings.Join(precisions(parameters), ", ")
-	if _, err := os.Stat(filepath.Join(dir, "generation_config.json")); err == nil {
+	s.Precision = strings.Join(precisions(tensors), ", ")
+	if _, err := os.Stat(filepath.Join(dir, generationName)); err == nil && !recipe.Ours() {
 		s.Notes = append(s.Notes, "left out: generation_config.json, whose settings are of other code; samplers and planners are chosen when the model is sampled")
 	}
 	return s, nil

@@ -29,23 +29,24 @@ const weightsName = "model.safetensors"
 
 // writer writes the model directory.
 type writer struct {
-	ctx        context.Context
-	recipe     *family.Recipe
-	tokenizer  *words
-	weights    *weights
-	parameters []safetensors.Tensor
-	read       []string // paths of the files that the model comes from
-	version    string
-	screen     *screen
+	ctx       context.Context
+	recipe    *family.Recipe
+	tokenizer *words
+	weights   *weights
+	tensors   []safetensors.Tensor // in the order of the file
+	said      about                // of a model of this framework
+	dir       string
+	notices   []string // names of files that are copied as they are: licences
+	read      []string // paths of the files that the model comes from
+	version   string
+	screen    *screen
 
 	files []model.File // that were written
 }
 
 // write writes the directory and returns the model's digest.
 func (w *writer) write(out string) (digest string, err error) {
-	tensors := append([]safetensors.Tensor{}, w.parameters...)
-	safetensors.Sort(tensors)
-	metadata := map[string]string{"format": "pt"}
+	tensors, metadata := w.tensors, map[string]string{"format": "pt"}
 	layout, err := network.LayoutOf(tensors, metadata)
 	if err != nil {
 		return "", err
@@ -69,21 +70,27 @@ func (w *writer) write(out string) (digest string, err error) {
 		for range sources { //nolint:revive // until it ended
 		}
 	}()
-	err = wholefile.ReplaceDir(out, wholefile.Files{
+	files := wholefile.Files{
 		"config.json":    w.counted("config.json", wholefile.Bytes(config)),
 		"tokenizer.json": w.counted("tokenizer.json", wholefile.Bytes(w.tokenizer.file)),
 		"model.onnx":     w.counted("model.onnx", wholefile.Bytes(onnx.Encode())),
 		weightsName:      w.counted(weightsName, func(to io.Writer) error { return w.stream(to, tensors, metadata) }),
-	}, func(written string) error {
+	}
+	if w.said.generation != nil {
+		files[generationName] = w.counted(generationName, wholefile.Bytes(w.said.generation))
+	}
+	for _, name := range w.notices {
+		files[name] = func(to io.Writer) error { return copyFile(to, filepath.Join(w.dir, name)) }
+	}
+	err = wholefile.ReplaceDir(out, files, func(written string) error {
 		from := <-sources
 		if from.err != nil {
 			return from.err
 		}
-		if err := w.manifest(filepath.Join(written, "mdm.json"), from.digests); err != nil {
+		if err := w.manifest(filepath.Join(written, manifestName), from.digests); err != nil {
 			return err
 		}
-		_, err := model.Open(written)
-		return err
+		return w.open(written)
 	})
 	if err != nil {
 		return "", err
@@ -148,18 +155,31 @@ func finite(t safetensors.Tensor, at int, part []byte) error {
 	return fmt.Errorf("tensor %q: element %d is infinite or not a number; take another checkpoint of the model", t.Name, at/int(t.DType.Size())+i)
 }
 
-// manifest is mdm.json: it describes a masked model, and says what it comes from.
-func (w *writer) manifest(path string, sources map[string]string) error {
-	m, err := model.ParseManifest("mdm.json", nil)
+// open opens what was written as a test.
+func (w *writer) open(dir string) error {
+	var options []model.Option
+	if w.recipe.Config.Judges() || w.said.manifest != nil && w.said.manifest.Planner != nil {
+		options = append(options, model.AsPlanner())
+	}
+	m, err := model.Open(dir, options...)
 	if err != nil {
 		return err
 	}
-	m.Time.Input = "none"
-	m.Digests = map[string]string{}
+	_, err = m.Exponents()
+	return err
+}
+
+// manifest is mdm.json: it describes the model, and says what it comes from.
+func (w *writer) manifest(path string, sources map[string]string) error {
+	digests := map[string]string{}
 	for _, f := range w.files {
-		if f.Name != "config.json" {
-			m.Digests[f.Name] = f.SHA256
+		if f.Name != "config.json" && f.Name != generationName {
+			digests[f.Name] = f.SHA256
 		}
+	}
+	m, err := w.recipe.Config.Manifest(w.said.manifest, digests)
+	if err != nil {
+		return err
 	}
 	m.Origin = &model.Origin{Importer: "mdmhost " + w.version, ModelType: w.recipe.ModelType, Files: sources}
 	var b bytes.Buffer
@@ -169,7 +189,16 @@ func (w *writer) manifest(path string, sources map[string]string) error {
 	if err := e.Encode(m); err != nil {
 		return err
 	}
-	return wholefile.Replace(path, w.counted("mdm.json", wholefile.Bytes(b.Bytes())))
+	return wholefile.Replace(path, w.counted(manifestName, wholefile.Bytes(b.Bytes())))
+}
+
+func copyFile(to io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, f)
+	return errors.Join(err, f.Close())
 }
 
 // hashed are the digests of the files that the model comes from, by name.

@@ -39,6 +39,7 @@ func (m *Model) Files() ([]File, error) {
 		names = append(names, parametersFileName) // the exponents
 	}
 	slices.Sort(names)
+	names = slices.Compact(names) // exponents may stand in a file of external data
 	files := make([]File, len(names))
 	for i, name := range names {
 		f, err := m.hash(name)

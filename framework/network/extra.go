@@ -18,14 +18,15 @@ const (
 	SchedulePrefix = "schedule." // learned schedules, such as schedule.exponents [V] (GenMD4)
 )
 
-func isExtra(name string) bool {
+// IsExtra tells whether a tensor's name begins with one of them.
+func IsExtra(name string) bool {
 	return strings.HasPrefix(name, OrderPrefix) || strings.HasPrefix(name, SchedulePrefix)
 }
 
 // checkExtra refuses tensors that would not be read back.
 func checkExtra(tensors []safetensors.Tensor) error {
 	for _, t := range tensors {
-		if !isExtra(t.Name) {
+		if !IsExtra(t.Name) {
 			return fmt.Errorf("tensor %q: is beside the network's parameters; expected a name that begins with %q or %q", t.Name, OrderPrefix, SchedulePrefix)
 		}
 	}
@@ -47,6 +48,6 @@ func Extra(m *model.Model, prefix string) ([]safetensors.Tensor, error) {
 		return nil, fmt.Errorf("model %s: %w", m.Name, err)
 	}
 	return slices.DeleteFunc(slices.Clone(f.Tensors()), func(t safetensors.Tensor) bool {
-		return !isExtra(t.Name) || !strings.HasPrefix(t.Name, prefix)
+		return !IsExtra(t.Name) || !strings.HasPrefix(t.Name, prefix)
 	}), nil
 }

@@ -75,7 +75,7 @@ func parameters(name, dir string, read func(file string) ([]byte, error)) (*safe
 
 // fromTensors copies the parameters out of a file; what [Extra] reads is left out.
 func fromTensors(c Config, tensors []safetensors.Tensor) (Values, error) {
-	return fromParams(Params(c), slices.DeleteFunc(slices.Clone(tensors), func(t safetensors.Tensor) bool { return isExtra(t.Name) }))
+	return fromParams(Params(c), slices.DeleteFunc(slices.Clone(tensors), func(t safetensors.Tensor) bool { return IsExtra(t.Name) }))
 }
 
 func fromParams(params []Param, tensors []safetensors.Tensor) (Values, error) {

@@ -102,16 +102,22 @@ func (c Config) file(s Special, d safetensors.DType) configFile {
 
 // manifest is mdm.json.
 func (m ModelDir) manifest(digests map[string]string) (any, error) {
+	return m.Config.Manifest(m.Manifest, digests)
+}
+
+// Manifest is mdm.json of a network's model directory: what is given, with the defaults for what it leaves out, and what the network decides by
+// itself; nil stands for a masked model with the linear schedule, or an insertion model with FlexMDM's. The error is of one of another kind than the network.
+func (c Config) Manifest(given *model.Manifest, digests map[string]string) (*model.Manifest, error) {
 	out, err := model.ParseManifest(manifestName, nil)
 	if err != nil {
 		return nil, err
 	}
-	if m.Config.Rates() {
+	if c.Rates() {
 		empty := 0
-		out.Family, out.Gap, out.Schedule, out.Time.NoiseAt = "insertion", m.Config.Gaps, model.Schedule{Kind: "kumaraswamy", A: 1}, &empty
+		out.Family, out.Gap, out.Schedule, out.Time.NoiseAt = "insertion", c.Gaps, model.Schedule{Kind: "kumaraswamy", A: 1}, &empty
 	}
-	if m.Manifest != nil {
-		copied := *m.Manifest
+	if given != nil {
+		copied := *given
 		fill(&copied.Family, out.Family)
 		fill(&copied.Gap, out.Gap)
 		if copied.Schedule.Kind == "" {
@@ -121,12 +127,12 @@ func (m ModelDir) manifest(digests map[string]string) (any, error) {
 		if copied.Time.NoiseAt == nil {
 			copied.Time.NoiseAt = out.Time.NoiseAt
 		}
-		if copied.Family == "insertion" != m.Config.Rates() || m.Config.Rates() && copied.Gap != m.Config.Gaps {
-			return nil, fmt.Errorf("%s: family is %q and gap %q, and gaps in %s is %q; expected one of both", manifestName, copied.Family, copied.Gap, configName, m.Config.Gaps)
+		if copied.Family == "insertion" != c.Rates() || c.Rates() && copied.Gap != c.Gaps {
+			return nil, fmt.Errorf("%s: family is %q and gap %q, and gaps in %s is %q; expected one of both", manifestName, copied.Family, copied.Gap, configName, c.Gaps)
 		}
 		out = &copied
 	}
-	if out.Time.Input = "none"; m.Config.Timed() {
+	if out.Time.Input = "none"; c.Timed() {
 		out.Time.Input = "t"
 	}
 	out.Digests = digests

@@ -66,7 +66,7 @@ func (a *assembly) untie(tensors []safetensors.Tensor) {
 	}
 	var table, own *safetensors.Tensor
 	for i, t := range tensors {
-		_, to, _ := match(r.lines(), r.family.plain(t.Name))
+		_, to, _ := r.match(t.Name)
 		switch {
 		case slices.Contains(to, embedding):
 			table = &tensors[i]
@@ -86,12 +86,24 @@ func (a *assembly) untie(tensors []safetensors.Tensor) {
 	r.Notes = append(r.Notes, fmt.Sprintf("%s differs from %s although config.json ties them: the head has weights of its own now", own.Name, table.Name))
 }
 
-func (r *Recipe) lines() []line { return r.family.tensors(r.draft) }
+func (r *Recipe) lines() []line {
+	if r.Ours() {
+		return nil
+	}
+	return r.family.tensors(r.draft)
+}
 
 // put finds the parameters in one tensor.
 func (a *assembly) put(t safetensors.Tensor) {
-	l, to, ok := match(a.recipe.lines(), a.recipe.family.plain(t.Name))
+	l, to, ok := a.recipe.match(t.Name)
 	switch {
+	case a.recipe.Ours() && network.IsExtra(to[0]):
+		if err := precision(t); err != nil {
+			a.fail("%v", err)
+		}
+		t.Name = to[0]
+		a.recipe.Extra = append(a.recipe.Extra, t)
+		return
 	case !ok:
 		a.fail("tensor %q is unknown to model_type %s%s", t.Name, a.recipe.ModelType, a.near(t.Name))
 		return

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mdmhost/mdmhost/framework/model/safetensors"
 	"github.com/mdmhost/mdmhost/framework/network"
 )
 
@@ -25,6 +26,9 @@ type Recipe struct {
 	Mask      int32           // the family's own mask id, for models that name none anywhere; -1: it has none
 	Notes     []string        // what was left out or decided, for people
 
+	// Extra are further tensors of a network of ours ([network.IsExtra]), which Assemble finds.
+	Extra []safetensors.Tensor
+
 	family *family
 	draft  *draft
 }
@@ -33,9 +37,9 @@ type Recipe struct {
 type family struct {
 	keys     func(*draft) keys     // besides those of common
 	settle   func(*draft) problems // relations between keys, once all were read; nil: none
-	tensors  func(*draft) []line
-	prefixes []string // that names of tensors may begin with, or not
-	head     string   // of the tensors that make logits, in messages
+	tensors  func(*draft) []line   // nil: they have our names
+	prefixes []string              // that names of tensors may begin with, or not
+	head     string                // of the tensors that make logits, in messages
 }
 
 var families = map[string]*family{
@@ -47,7 +51,10 @@ var families = map[string]*family{
 	"modernbert":  modernbert,
 	"llada":       llada,
 	"dream":       dream,
-	"Dream":       dream, // so its own files spell it
+
+	network.ModelType: ours,
+
+	"Dream": dream, // so its own files spell it
 }
 
 // Names lists the families that have rules.
@@ -109,8 +116,6 @@ func typeOf(name string, values map[string]any) (string, error) {
 	switch {
 	case families[t] != nil:
 		return t, nil
-	case t == network.ModelType:
-		return "", fmt.Errorf("%s: model_type is %q: the model is of this framework already; use its directory as it is", name, t)
 	case t == "":
 		return "", fmt.Errorf("%s: has no model_type; add the one of %s whose class trained the model", name, strings.Join(Names(), ", "))
 	}

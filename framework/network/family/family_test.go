@@ -103,7 +103,7 @@ func TestRefusedConfigs(t *testing.T) {
 		``:                        "expected a JSON object",
 		`null`:                    "is null, expected a JSON object",
 		`[]`:                      "expected a JSON object",
-		`{}`:                      "has no model_type; add the one of albert, bert, camembert, dream, llada, modernbert, roberta, xlm-roberta",
+		`{}`:                      "has no model_type; add the one of albert, bert, camembert, dream, llada, mdm-transformer, modernbert, roberta, xlm-roberta",
 		`{"model_type": "qwen2"}`: `model_type "qwen2" is a causal model`,
 		`{"model_type": "bert", "position_embedding_type": "relative_key"}`:                                                              `position_embedding_type: is "relative_key", expected "absolute": relative positions have no rule`,
 		`{"model_type": "bert", "hidden_size": 10, "num_attention_heads": 3}`:                                                            "num_attention_heads: 3 heads do not divide hidden_size 10",
