@@ -62,7 +62,7 @@ func Export(ctx context.Context, t Target, s *Source, o Options, out string) (*R
 			return err
 		}
 		return result.Record.write(dir)
-	})
+	}, RecordName)
 	if err != nil {
 		return nil, fmt.Errorf("export %s: %w", out, err)
 	}

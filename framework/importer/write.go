@@ -91,7 +91,7 @@ func (w *writer) write(out string) (digest string, err error) {
 			return err
 		}
 		return w.open(written)
-	})
+	}, manifestName)
 	if err != nil {
 		return "", err
 	}

@@ -23,13 +23,14 @@ func Bytes(b []byte) func(io.Writer) error {
 }
 
 // ReplaceDir writes a directory, whole or not at all: under another name beside dir, onto the disk, held against check, then into
-// place. check may add files of its own to what was written; nil checks nothing. A directory that is there already is exchanged for it, unless it
-// holds files that the new one lacks: then nothing is changed.
-func ReplaceDir(dir string, files Files, check func(written string) error) error {
+// place. nil checks nothing; check may add files to what was written, whose names are added. A directory that is there already is
+// exchanged for it, unless it holds files that the new one lacks: then nothing is changed, and mostly nothing was written.
+func ReplaceDir(dir string, files Files, check func(written string) error, added ...string) error {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	if _, err := exists(dir); err != nil {
+	ours := func(name string) bool { return files[name] != nil || slices.Contains(added, name) }
+	if _, err := mayReplace(dir, ours); err != nil {
 		return err
 	}
 	parent := filepath.Dir(filepath.Clean(dir))
@@ -58,7 +59,7 @@ func ReplaceDir(dir string, files Files, check func(written string) error) error
 			return err
 		}
 	}
-	there, err := mayReplace(dir, tmp)
+	there, err := mayReplace(dir, ours) // once more: somebody may have put a file there meanwhile
 	if err != nil {
 		return err
 	}
@@ -86,8 +87,8 @@ func exists(dir string) (bool, error) {
 	return true, nil
 }
 
-// mayReplace tells whether dir is there, and refuses one that is not ours to remove: it holds files that written lacks.
-func mayReplace(dir, written string) (bool, error) {
+// mayReplace tells whether dir is there, and refuses one that is not ours to remove: it holds files of other names.
+func mayReplace(dir string, ours func(name string) bool) (bool, error) {
 	there, err := exists(dir)
 	if err != nil || !there {
 		return false, err
@@ -100,7 +101,7 @@ func mayReplace(dir, written string) (bool, error) {
 		if err != nil {
 			return err
 		}
-		if _, err := os.Lstat(filepath.Join(written, name)); errors.Is(err, fs.ErrNotExist) {
+		if !ours(filepath.ToSlash(name)) {
 			return fmt.Errorf("holds %s, which the new one does not have; nothing was changed: move it away, or give another name", name)
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/mdmhost/mdmhost/framework/wholefile"
@@ -65,5 +66,27 @@ func TestExchange(t *testing.T) {
 	}
 	if err := wholefile.Exchange(filepath.Join(dir, "none"), b); err == nil {
 		t.Error("a directory traded names with nothing")
+	}
+}
+
+// A directory with files of somebody else is refused before anything is written.
+func TestReplaceDirOfOthers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	added := func(written string) error { return os.WriteFile(filepath.Join(written, "record"), nil, 0o644) }
+	files := wholefile.Files{"below/a": wholefile.Bytes([]byte("a"))}
+	for range 2 {
+		if err := wholefile.ReplaceDir(dir, files, added, "record"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "below", "thesis"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err := wholefile.ReplaceDir(dir, wholefile.Files{"below/a": func(io.Writer) error { t.Error("it was written"); return nil }}, nil, "record")
+	if err == nil || !strings.Contains(err.Error(), filepath.Join("below", "thesis")+", which the new one does not have") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "below", "thesis")); err != nil {
+		t.Error(err)
 	}
 }

@@ -47,6 +47,9 @@ func scan[T int | float64 | bool | string](value any, field *T) error {
 		if !isNumber || err != nil {
 			return fmt.Errorf("is %s, expected a number", show(value))
 		}
+		if *f <= 0 { // of epsilons and bases
+			return fmt.Errorf("is %s, expected a number above 0", show(value))
+		}
 	default:
 		v, ok := value.(T)
 		if !ok {

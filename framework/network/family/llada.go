@@ -46,7 +46,11 @@ var llada = &family{
 			moot("how the same numbers are computed", "rope_full_precision"),
 			moot("of what attention_layer_norm and alibi would do", "attention_layer_norm_with_affine", "alibi_bias_max"),
 			moot("weight_tying says it", "tie_word_embeddings"),
-			moot("names of other keys here, which some writers add", "hidden_size", "num_hidden_layers", "num_attention_heads"))
+			keys{ // names of other keys here, which some writers add
+				"hidden_size":         to(&m.size, 0),
+				"num_hidden_layers":   to(&m.layers, 0),
+				"num_attention_heads": to(&m.heads, 0),
+			})
 	},
 	settle:   func(d *draft) problems { return d.more.(*olmo).settle(d) },
 	tensors:  func(*draft) []line { return lladaTensors },
@@ -57,6 +61,7 @@ var llada = &family{
 // olmo is what LLaDA's config says otherwise than ours.
 type olmo struct {
 	ratio, vocabulary, embeddings int
+	size, layers, heads           int   // once more; 0: not said
 	norm                          *bool // biases of norms; nil: as include_bias
 	one                           *bool // one head of keys and values
 }
@@ -74,6 +79,14 @@ func maybe(field **bool, value any) error {
 
 func (m *olmo) settle(d *draft) (found problems) {
 	c := &d.Config
+	for _, twice := range []struct {
+		key, other string
+		a, b       int
+	}{{"hidden_size", "d_model", m.size, c.HiddenSize}, {"num_hidden_layers", "n_layers", m.layers, c.Layers}, {"num_attention_heads", "n_heads", m.heads, c.Heads}} {
+		if twice.a != 0 && twice.a != twice.b {
+			found.add(twice.key, "is %d, and %s is %d; expected the same", twice.a, twice.other, twice.b)
+		}
+	}
 	if c.VocabSize = m.embeddings; d.null["embedding_size"] {
 		c.VocabSize = m.vocabulary
 	}
