@@ -135,6 +135,8 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 		"sampling.begin_suppress_tokens": "[2]", "sampling.credit_alpha": "0.7", "sampling.credit_gamma": "0.3", "sampling.credit_beta": "0.9",
 		"sampling.block_length": "32", "sampling.block_align": "absolute", "sampling.stop": `["a:b", "c"]`, "sampling.eos_early_stop": "true",
 		"sampling.stop_at": "end", "sampling.max_nfe": "9", "sampling.pad_to": "64",
+		"export.to": "onnx", "export.precision": "int8", "export.head": "statistics", "export.rows": "6", "export.length": "7", "export.verify": "must",
+		"export.python": "py", "export.browser": "b", "export.timeout": "30",
 	}
 	var flags []config.Assignment
 	for _, k := range config.Keys {
@@ -162,6 +164,7 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 			BlockLength: 32, BlockAlign: "absolute", Stop: []string{"a:b", "c"}, EOSEarlyStop: true, StopAt: "end", MaxNFE: 9, PadTo: 64},
 		Num: 2, Batch: 3, Steps: 4, Length: 5, Seed: &seed, Prompt: "p", Format: "jsonl", Details: true, Out: "o",
 		Overwrite: true, Trace: "t", Record: true, Watch: true,
+		Export: config.Export{To: "onnx", Precision: "int8", Head: "statistics", Rows: 6, Length: 7, Verify: "must", Python: "py", Browser: "b", Timeout: 30},
 	}
 	for i := range reflect.TypeFor[config.Config]().NumField() {
 		f := reflect.TypeFor[config.Config]().Field(i)
