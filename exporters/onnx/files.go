@@ -22,8 +22,8 @@ const (
 	dataName  = "model.onnx.data"
 )
 
-// Files are the contents of an export that holds the graph m: a model directory, engine.py, which opens the graph in a stack, and sample.py where that can
-// sample. Weights of more than limit bytes have a file of their own.
+// Files are the contents of an export that holds the graph m: a model directory, engine.py, which opens the graph in a stack, denoiser.py, which feeds it, and
+// the scripts that sample. Weights of more than limit bytes have a file of their own.
 func Files(ctx context.Context, s *exporters.Source, m *graph.Model, engine []byte, limit int64) (wholefile.Files, error) {
 	out, err := s.About()
 	if err != nil {
@@ -74,17 +74,23 @@ func Files(ctx context.Context, s *exporters.Source, m *graph.Model, engine []by
 		return nil, err
 	}
 	out["mdm.json"] = wholefile.Bytes(manifest)
-	out["engine.py"] = wholefile.Bytes(engine)
-	if samples(s) {
-		for name, text := range map[string][]byte{"sample.py": script("sample.py"), "noise.py": pytorch.Script("noise.py"), "rows.py": pytorch.Script("rows.py")} {
-			out[name] = wholefile.Bytes(text)
+	out["engine.py"], out["denoiser.py"] = wholefile.Bytes(engine), wholefile.Bytes(script("denoiser.py"))
+	if _, names := pytorch.Sampler(s); sampler(s) != "" {
+		for _, name := range names {
+			out[name] = wholefile.Bytes(pytorch.Script(name))
 		}
 	}
 	return out, nil
 }
 
-// samples tells whether sample.py can: it writes rows that keep their length, with logits that stand where their tokens do.
-func samples(s *exporters.Source) bool { return !s.Insertion() && s.Manifest.LogitsShift == 0 }
+// sampler is the script that samples; none where logits do not stand where their tokens do.
+func sampler(s *exporters.Source) string {
+	if s.Manifest.LogitsShift != 0 {
+		return ""
+	}
+	main, _ := pytorch.Sampler(s)
+	return main
+}
 
 func digest(b []byte) string {
 	sum := sha256.Sum256(b)
@@ -95,7 +101,7 @@ func digest(b []byte) string {
 func Readme(t *template.Template, s *exporters.Source, o exporters.Options, m *graph.Model) ([]byte, error) {
 	var b bytes.Buffer
 	err := t.Execute(&b, map[string]any{
-		"Name": s.Name, "Precision": or(o.Precision, exporters.FP32), "Statistics": o.Head == exporters.HeadStatistics, "Samples": samples(s), "Insertion": s.Insertion(),
+		"Name": s.Name, "Precision": or(o.Precision, exporters.FP32), "Statistics": o.Head == exporters.HeadStatistics, "Sample": sampler(s), "Insertion": s.Insertion(),
 		"Inputs": ports(m.Graph.Inputs), "Outputs": ports(m.Graph.Outputs), "Opset": m.Opset(""), "Mask": s.MaskText(), "MaskID": s.MaskID, "Foreign": graph.Foreign(m), "Fixed": o.Rows > 0 || o.Length > 0,
 	})
 	return b.Bytes(), err

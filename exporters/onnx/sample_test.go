@@ -1,29 +1,61 @@
 package onnx_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mdmhost/mdmhost/exporters"
+	"github.com/mdmhost/mdmhost/framework/goldenfile"
 )
 
-// TestSample: the script of an export solves a Sudoku of its own, with the graph's statistics and with numpy's, for any number of rows and for two.
+// TestSample: the scripts of exports write the rows that those of PyTorch wrote, which are the host's own: with any sizes, and with three rows of fixed length
+// and the statistics head.
 func TestSample(t *testing.T) {
 	python := python(t)
-	const board, solved = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79", "534678912672195348198342567859761423426853791713924856961537284287419635345286179"
-	s := open(t, "sudoku")
-	for _, o := range []exporters.Options{{Head: exporters.HeadStatistics, Rows: 2, Length: 81}, {}} {
-		dir, _ := export(t, s, o)
-		for _, planner := range []string{"eb", "confidence"}[:1+o.Rows/2] {
-			cmd := exec.CommandContext(t.Context(), python, "-B", filepath.Join(dir, "sample.py"), "--infill", board, "--num", "2", "--seed", "8", "--planner", planner)
-			cmd.Stderr = os.Stderr
-			said, err := cmd.Output()
-			if err != nil || strings.TrimSpace(string(said)) != solved+"\n"+solved {
-				t.Errorf("%+v, %s: the script wrote %q (%v), expected the solution twice", o, planner, said, err)
+	var golden struct {
+		SHA256 map[string]string // held by package pytorch
+		Cases  []struct {
+			Model, Script string
+			Flags         []string
+			Tokens        [][]int32
+			Text          []string
+		}
+	}
+	goldenfile.Read(t, "../pytorch/testdata/rows.json.gz", &golden)
+	if len(golden.Cases) == 0 {
+		t.Fatal("no rows")
+	}
+	dirs := map[string]string{}
+	for _, c := range golden.Cases {
+		if dirs[c.Model] == "" {
+			o := exporters.Options{}
+			if c.Model == "sudoku" {
+				o = exporters.Options{Head: exporters.HeadStatistics, Rows: 3, Length: 81}
 			}
+			dirs[c.Model], _ = export(t, open(t, c.Model), o)
+		}
+		cmd := exec.CommandContext(t.Context(), python, append([]string{"-B", filepath.Join(dirs[c.Model], c.Script), "--format", "jsonl"}, c.Flags...)...)
+		cmd.Stderr = os.Stderr
+		said, err := cmd.Output()
+		if err != nil {
+			t.Errorf("%s %q: %v", c.Model, c.Flags, err)
+		}
+		var got [][]int32
+		for line := range strings.Lines(string(said)) {
+			var row struct{ Tokens []int32 }
+			if err := json.Unmarshal([]byte(line), &row); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, row.Tokens)
+		}
+		if diff := cmp.Diff(c.Tokens, got); diff != "" {
+			t.Errorf("%s %q (-PyTorch +ONNX Runtime):\n%s", c.Model, c.Flags, diff)
 		}
 	}
 }

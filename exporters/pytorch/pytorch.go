@@ -61,11 +61,8 @@ func (target) Files(_ context.Context, s *exporters.Source, o exporters.Options)
 	if err != nil {
 		return nil, err
 	}
-	sample := "sample.py"
-	if s.Insertion() {
-		sample = "sample_insertion.py"
-	}
-	for _, name := range []string{sample, "noise.py", "rows.py", "train.py"} {
+	sample, scripts := Sampler(s)
+	for _, name := range append(scripts, "denoiser.py", "train.py") {
 		files[name] = wholefile.Bytes(Script(name))
 	}
 	text, err := readme(s, o, sample)
@@ -74,6 +71,15 @@ func (target) Files(_ context.Context, s *exporters.Source, o exporters.Options)
 	}
 	files["README.md"] = wholefile.Bytes(text)
 	return files, nil
+}
+
+// Sampler is the script that samples from a model, and the names of all its files. They are the same in every stack: denoiser.py, which runs the
+// network, is the stack's own.
+func Sampler(s *exporters.Source) (main string, files []string) {
+	if s.Insertion() {
+		return "sample_insertion.py", []string{"sample_insertion.py", "noise.py", "rows.py"}
+	}
+	return "sample.py", []string{"sample.py", "planners.py", "noise.py", "rows.py"}
 }
 
 func (target) Verify(ctx context.Context, s *exporters.Source, o exporters.Options, dir string) (*exporters.Verdict, error) {

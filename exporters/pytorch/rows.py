@@ -96,6 +96,17 @@ class Rows:
             raise SystemExit(f"the row has {n} positions with special tokens, expected {'' if self.fixed_length else 'at most '}{self.cap}; make it fit")
         return ids
 
+    def padded(self, tokens):
+        """int64 [B, L] of arrays of tokens, and int64 [B, L] with 0 at padding."""
+        L = max(map(len, tokens))
+        ids = np.array([np.pad(row, (0, L - len(row)), constant_values=self.pad) for row in tokens], np.int64)
+        return ids, np.array([np.arange(L) < len(row) for row in tokens], np.int64)
+
+    def times(self, left):
+        """float32 [B], as the network takes them, of the times that are left: 1 where all is noise."""
+        noise_at = self.manifest.get("time", {}).get("noise_at", 0 if self.insertion else 1)
+        return np.float32(left if noise_at else 1 - np.array(left))
+
     def text(self, ids):
         return self.tokenizer.decode([int(i) for i in ids], skip_special_tokens=True)
 
@@ -104,6 +115,13 @@ class Rows:
         given = self.generation.get(section, {})
         if odd := sorted(set(given) - set(known) - {"name", "suppress_tokens"}):
             raise SystemExit(f"generation_config.json: {section}.{odd[0]}: this script has no rule for it, expected {', '.join(sorted(known))}; use mdmhost sample")
+        return given
+
+    def sampler(self, name, known=()):
+        """What generation_config.json says of the sampler of that name. Another one is refused."""
+        given = self.settings("sampler", known)
+        if given.get("name", name) != name:
+            raise SystemExit(f"generation_config.json: sampler {given['name']}: expected {name}; use mdmhost sample")
         return given
 
 

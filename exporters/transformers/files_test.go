@@ -40,7 +40,10 @@ func TestExportsHoldTheNetwork(t *testing.T) {
 				s, dir := written(t, target, name, exporters.FP32)
 				want := []string{"README.md", "config.json", "export.json", "generation_config.json", "mdm.json", "model.py", "model.safetensors", "tokenizer.json"}
 				if target.Info().Name == "pytorch" {
-					want = append(want, own, "noise.py", "rows.py", "train.py")
+					want = append(want, own, "denoiser.py", "noise.py", "rows.py", "train.py")
+					if own == "sample.py" {
+						want = append(want, "planners.py")
+					}
 				} else {
 					want = append(want, "configuration_mdm.py", "modeling_mdm.py", "tokenizer_config.json")
 				}

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
-FILES = ["model.py", "noise.py", "rows.py", "sample.py", "sample_insertion.py"]
+FILES = ["denoiser.py", "model.py", "noise.py", "planners.py", "rows.py", "sample.py", "sample_insertion.py"]
 PUZZLE = "....7.9.2...356.....5..1..6...1..8....946...567...8.3...36...2.7.....6.........4."
 CASES = {
     "sudoku": [["--infill", PUZZLE], ["--infill", PUZZLE, "--planner", "confidence", "--temperature", "0", "--steps", "20"],
@@ -22,6 +22,7 @@ CASES = {
                  ["--infill", "CC(=O)Nc1ccc([MASK][MASK][MASK])cc1", "--planner", "eb", "--temperature", "0"]],
     "molecule-insertion": [["--prompt", "Brc1ccc5cc1."], ["--infill", "[MASK]COc1ccc5cc1.[MASK]", "--temperature", "1"],
                            ["--prompt", "CC", "--temperature", "0", "--steps", "40", "--length", "12"]],
+    "stars": [["--prompt", "eccbcggfcdcb>"], ["--prompt", "ec", "--temperature", "1", "--steps", "60"]],
 }
 
 
@@ -36,7 +37,7 @@ def main():
             subprocess.run([mdmhost, "export", "--to", "pytorch", "--verify", "off", model, export], check=True, stdout=sys.stderr)
             for name in FILES:  # as they stand, whatever the binary was built of
                 shutil.copy(REPOSITORY / "exporters/pytorch" / name, export)
-            script = "sample_insertion.py" if model == "molecule-insertion" else "sample.py"
+            script = "sample_insertion.py" if model in ("molecule-insertion", "stars") else "sample.py"
             for seed, flags in enumerate(cases):
                 flags = [*flags, "--seed", str(seed), "--num", "2"]
                 run = subprocess.run([sys.executable, script, "--format", "jsonl", *flags], cwd=export, check=True, stdout=subprocess.PIPE, text=True)
