@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Names every tool that is missing, what it is for and how to get it, all at once: check-tools.sh just|build
-# `just` checks what fetching just takes; `build` checks what building and the rest of the set-up take.
+# Names every tool that is missing, what it is for and how to get it, all at once: check-tools.sh just|build|exports
+# `just` checks what fetching just takes; `build` checks what building and the rest of the set-up take; `exports` what their tests take besides.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
@@ -29,6 +29,10 @@ if [[ $1 == build ]]; then
     if ((${minor:-0} < 78)); then
         missing cargo "1.78 or newer, which builds the tokenizer library" "apt-get install cargo-web (Debian 12's cargo is too old), or rustup"
     fi
+fi
+
+if [[ $1 == exports ]] && ! have npm && [[ -z ${PAGE_PACKAGES:-} ]]; then
+    missing npm "which fetches what pages of \`mdmhost export --to web\` hold" "apt-get install npm, or name a folder with the archives in PAGE_PACKAGES"
 fi
 
 if ((${#problems[@]})); then

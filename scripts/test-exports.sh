@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+scripts/check-tools.sh exports
 python=$(scripts/setup-python-kit.sh export)
 browser=$(scripts/setup-chromium.sh)
 export EXPORT_PYTHON=$python PAGE_BROWSER=$browser
