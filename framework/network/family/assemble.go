@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,7 +38,7 @@ func (r *Recipe) Assemble(tensors []safetensors.Tensor) ([]safetensors.Tensor, e
 	if a.problems != nil {
 		return nil, a.err()
 	}
-	for _, what := range sortedKeys(a.left) {
+	for _, what := range slices.Sorted(maps.Keys(a.left)) {
 		r.Notes = append(r.Notes, "left out: "+what)
 	}
 	return out, nil

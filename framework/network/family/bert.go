@@ -1,11 +1,15 @@
 package family
 
-import "github.com/mdmhost/mdmhost/framework/network"
+import (
+	"slices"
+
+	"github.com/mdmhost/mdmhost/framework/network"
+)
 
 // bert is BertForMaskedLM (Devlin et al. 2019).
 var bert = &family{
 	keys:     func(d *draft) keys { return all(bertSizes(d, 30522), keys{"pad_token_id": d.ids.take("pad", 0)}) },
-	tensors:  func(d *draft) []line { return slicesOf(bertBody, bertHead) },
+	tensors:  func(d *draft) []line { return slices.Concat(bertBody, bertHead) },
 	prefixes: []string{"bert."},
 	head:     "cls.predictions",
 }

@@ -89,7 +89,11 @@ func Parse(name string, data []byte) (*Recipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recipe{ModelType: modelType, family: families[modelType], draft: &draft{ids: ids{}, null: map[string]bool{}}}
+	var notes []string
+	if values["model_type"] == nil {
+		notes = append(notes, fmt.Sprintf("%s has no model_type: by its other keys it is of %s", name, modelType))
+	}
+	r := &Recipe{Notes: notes, ModelType: modelType, family: families[modelType], draft: &draft{ids: ids{}, null: map[string]bool{}}}
 	found := r.read(values)
 	if found == nil && r.family.settle != nil {
 		found = r.family.settle(r.draft)
@@ -109,9 +113,11 @@ func Parse(name string, data []byte) (*Recipe, error) {
 
 // typeOf is the model_type. Files of before 2020 lack it: then the name of the class that wrote them tells it, or keys of one family only.
 func typeOf(name string, values map[string]any) (string, error) {
-	t, _ := values["model_type"].(string)
-	if t == "" {
+	t, ok := values["model_type"].(string)
+	if said := values["model_type"]; said == nil {
 		t = guess(values)
+	} else if !ok {
+		return "", fmt.Errorf("%s: model_type: is %s, expected a string such as \"bert\"", name, show(said))
 	}
 	switch {
 	case families[t] != nil:

@@ -92,7 +92,11 @@ func TestConfigs(t *testing.T) {
 			}
 		}
 	}
-	r, err := family.Parse("f", []byte(`{"model_type": "bert", "eos_token_id": [7, 8], "mask_token_id": 3, "pad_token_id": -1}`))
+	r, err := family.Parse("f", []byte(`{"architectures": ["RobertaForMaskedLM"]}`))
+	if err != nil || len(r.Notes) != 1 || r.Notes[0] != "f has no model_type: by its other keys it is of roberta" {
+		t.Errorf("%v, %v", r, err)
+	}
+	r, err = family.Parse("f", []byte(`{"model_type": "bert", "eos_token_id": [7, 8], "mask_token_id": 3, "pad_token_id": -1}`))
 	if err != nil || r.Special != (network.Special{Mask: 3, Pad: -1, BOS: -1, EOS: 7}) {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -100,11 +104,12 @@ func TestConfigs(t *testing.T) {
 
 func TestRefusedConfigs(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                        "expected a JSON object",
-		`null`:                    "is null, expected a JSON object",
-		`[]`:                      "expected a JSON object",
-		`{}`:                      "has no model_type; add the one of albert, bert, camembert, dream, llada, mdm-transformer, modernbert, roberta, xlm-roberta",
-		`{"model_type": "qwen2"}`: `model_type "qwen2" is a causal model`,
+		``:                         "expected a JSON object",
+		`null`:                     "is null, expected a JSON object",
+		`[]`:                       "expected a JSON object",
+		`{}`:                       "has no model_type; add the one of albert, bert, camembert, dream, llada, mdm-transformer, modernbert, roberta, xlm-roberta",
+		`{"model_type": ["bert"]}`: `model_type: is ["bert"], expected a string`,
+		`{"model_type": "qwen2"}`:  `model_type "qwen2" is a causal model`,
 		`{"model_type": "bert", "position_embedding_type": "relative_key"}`:   `position_embedding_type: is "relative_key", expected "absolute": relative positions have no rule`,
 		`{"model_type": "bert", "hidden_size": 10, "num_attention_heads": 3}`: "num_attention_heads: 3 heads do not divide hidden_size 10",
 		`{"model_type": "bert", "mask_token_id": 30522}`:                      "mask_token_id: is 30522, and vocab_size is 30522; expected an id below it",

@@ -1,9 +1,7 @@
 package family
 
 import (
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -16,13 +14,6 @@ type line struct {
 	skip int64  // rows before those that are used
 	left string // what is left out, in notes
 	own  bool   // of a head that is not tied, it counts before another tensor for the same parameter
-}
-
-func slicesOf(tables ...[]line) (out []line) {
-	for _, t := range tables {
-		out = append(out, t...)
-	}
-	return out
 }
 
 // match finds the line of a tensor and the names of its parameters.
@@ -94,5 +85,3 @@ func (f *family) plain(name string) string {
 
 // regexpNumber finds the number of a layer in a name.
 var regexpNumber = regexp.MustCompile(`\.\d+\.`)
-
-func sortedKeys(m map[string]bool) []string { return slices.Sorted(maps.Keys(m)) }

@@ -2,6 +2,7 @@ package family
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/network"
 )
@@ -34,7 +35,7 @@ func fairseq(vocabulary int) *family {
 			return found
 		},
 		tensors: func(d *draft) []line {
-			return slicesOf([]line{{from: "embeddings.position_embeddings.weight", to: "embeddings.positions", skip: d.skip,
+			return slices.Concat([]line{{from: "embeddings.position_embeddings.weight", to: "embeddings.positions", skip: d.skip,
 				left: fmt.Sprintf("the first %d rows of the table of positions, which stand for padding", d.skip)}}, bertBody, robertaHead)
 		},
 		prefixes: []string{"roberta."},
