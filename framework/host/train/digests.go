@@ -2,11 +2,8 @@ package train
 
 import "github.com/mdmhost/mdmhost/framework/sampling"
 
-// digests stand for what measures: the model, and the trainer or the planner's own network where there is one.
+// digests stand for what measures: the model, which is read whole, and the trainer where there is one.
 func (g *gauge) digests() (map[string]string, error) {
-	if g.digested != nil {
-		return g.digested, nil
-	}
 	out := map[string]string{}
 	var err error
 	if out["model"], err = g.model.Digest(); err != nil {
@@ -15,14 +12,13 @@ func (g *gauge) digests() (map[string]string, error) {
 	if g.trainer != nil {
 		out["trainer"] = g.trainer.digest
 	}
-	g.digested = out
 	return out, nil
 }
 
 // digests are those of the gauge, and that of the planner's own network.
 func (k *planned) digests() (map[string]string, error) {
 	out, err := k.gauge.digests()
-	if err == nil && k.scorer != nil && out["planner network"] == "" {
+	if err == nil && k.scorer != nil {
 		out["planner network"], err = k.scorer.Model().Digest()
 	}
 	return out, err

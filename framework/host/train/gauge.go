@@ -34,7 +34,6 @@ type gauge struct {
 	seed     uint64
 	began    time.Time
 	notes    []string
-	digested map[string]string // once they were asked for
 }
 
 // openGauge opens the model and asks the trainer, the model's own where nobody names one. Without a seed it is 0, so that the

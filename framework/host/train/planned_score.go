@@ -19,7 +19,7 @@ func PlannedScores(ctx context.Context, cfg *config.Config, o host.Options, p Pl
 	defer func() { err = errors.Join(err, g.close()) }()
 	k := &scoring{gauge: g.gauge, ScoreOptions: ScoreOptions{Draws: p.Draws, Exact: g.enumerates()}, done: make([]*Score, len(texts)), sink: sink, bar: newMeter(out)}
 	defer k.bar.close()
-	if _, err := g.digests(); err != nil { // with the planner's own network
+	if k.digested, err = g.digests(); err != nil {
 		return nil, err
 	}
 	if err := k.encode(texts); err != nil {

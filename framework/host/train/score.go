@@ -58,6 +58,9 @@ func Scores(ctx context.Context, cfg *config.Config, o host.Options, s ScoreOpti
 	defer func() { err = errors.Join(err, g.close()) }()
 	k := &scoring{gauge: g, ScoreOptions: s, done: make([]*Score, len(texts)), sink: sink, bar: newMeter(out)}
 	defer k.bar.close()
+	if k.digested, err = g.digests(); err != nil {
+		return nil, err
+	}
 	if err := k.encode(texts); err != nil {
 		return nil, err
 	}
@@ -76,11 +79,12 @@ func Scores(ctx context.Context, cfg *config.Config, o host.Options, s ScoreOpti
 type scoring struct {
 	*gauge
 	ScoreOptions
-	rows []line
-	done []*Score
-	next int // of the texts, not given to sink yet
-	sink func(Score) error
-	bar  *meter
+	rows     []line
+	done     []*Score
+	next     int // of the texts, not given to sink yet
+	sink     func(Score) error
+	bar      *meter
+	digested map[string]string
 }
 
 // encode makes rows of the texts.
@@ -200,10 +204,7 @@ func (k *scoring) put(i int, s Score) error {
 		m := nats.Bits().Times(1 / float64(s.Characters))
 		s.BitsPerCharacter = &m
 	}
-	var err error
-	if s.Digests, err = k.digests(); err != nil {
-		return err
-	}
+	s.Digests = k.digested
 	k.done[i] = &s
 	for k.next < len(k.done) && k.done[k.next] != nil {
 		if err := k.sink(*k.done[k.next]); err != nil {
