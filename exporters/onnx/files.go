@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -101,7 +102,7 @@ func digest(b []byte) string {
 func Readme(t *template.Template, s *exporters.Source, o exporters.Options, m *graph.Model) ([]byte, error) {
 	var b bytes.Buffer
 	err := t.Execute(&b, map[string]any{
-		"Name": s.Name, "Precision": or(o.Precision, exporters.FP32), "Statistics": o.Head == exporters.HeadStatistics, "Sample": sampler(s), "Insertion": s.Insertion(),
+		"Name": s.Name, "Precision": cmp.Or(o.Precision, exporters.FP32), "Statistics": o.Head == exporters.HeadStatistics, "Sample": sampler(s), "Insertion": s.Insertion(),
 		"Inputs": ports(m.Graph.Inputs), "Outputs": ports(m.Graph.Outputs), "Opset": m.Opset(""), "Mask": s.MaskText(), "MaskID": s.MaskID, "Foreign": graph.Foreign(m), "Fixed": o.Rows > 0 || o.Length > 0,
 	})
 	return b.Bytes(), err

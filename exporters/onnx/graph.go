@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -83,8 +84,8 @@ func describe(m *graph.Model, s *exporters.Source, o exporters.Options) *graph.M
 	out := *m
 	out.Producer = "mdmhost"
 	out.Metadata = nil
-	ours := []graph.Entry{{Key: "mdm.model", Value: filepath.Base(s.Name)}, {Key: "mdm.model_digest", Value: s.Digest}, {Key: "mdm.precision", Value: or(o.Precision, exporters.FP32)},
-		{Key: "mdm.head", Value: or(o.Head, exporters.HeadNone)}, {Key: "mdm.mdmhost", Value: or(o.Version, "unknown")}}
+	ours := []graph.Entry{{Key: "mdm.model", Value: filepath.Base(s.Name)}, {Key: "mdm.model_digest", Value: s.Digest}, {Key: "mdm.precision", Value: cmp.Or(o.Precision, exporters.FP32)},
+		{Key: "mdm.head", Value: cmp.Or(o.Head, exporters.HeadNone)}, {Key: "mdm.mdmhost", Value: cmp.Or(o.Version, "unknown")}}
 	for _, e := range m.Metadata {
 		if !strings.HasPrefix(e.Key, "mdm.") {
 			out.Metadata = append(out.Metadata, e)
@@ -92,11 +93,4 @@ func describe(m *graph.Model, s *exporters.Source, o exporters.Options) *graph.M
 	}
 	out.Metadata = append(out.Metadata, ours...)
 	return &out
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/mdmhost/mdmhost/exporters"
@@ -49,7 +48,7 @@ func export(t *testing.T, s *exporters.Source, o exporters.Options) (string, *ex
 func TestAnswers(t *testing.T) {
 	python(t)
 	most := map[string]float64{exporters.FP32: 0, exporters.FP16Weights: 0.1, exporters.FP16: 0.5, exporters.INT8: 10} // fp32: the limit of exports
-	for _, name := range models(t) {
+	for _, name := range models {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			s := open(t, name)
 			for _, precision := range onnx.New().Info().Precisions {
@@ -85,15 +84,11 @@ func TestAnswers(t *testing.T) {
 // TestFixed: graphs of fixed sizes answer as well, with rows and positions to spare and with fewer than the reference has.
 func TestFixed(t *testing.T) {
 	python(t)
-	readable := models(t)
 	for _, c := range []struct {
 		model        string
 		rows, length int
 	}{{"sudoku", 4, 81}, {"text", 2, 96}, {"text", 1, 9}, {"molecule-insertion", 8, 0}, {"stars", 0, 16}, {"rxnmapper-albert", 8, 40}} {
 		t.Run(fmt.Sprintf("%s-%dx%d", c.model, c.rows, c.length), func(t *testing.T) {
-			if !slices.Contains(readable, c.model) {
-				t.Skip("needs the build tag tokenizers")
-			}
 			s := open(t, c.model)
 			dir, r := export(t, s, exporters.Options{Rows: c.rows, Length: c.length, Head: exporters.HeadStatistics})
 			if r.Verified.Verdict == nil {

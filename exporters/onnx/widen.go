@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -60,7 +61,7 @@ func widen(m *graph.Model) (*graph.Model, error) {
 			renamed := *n
 			renamed.Inputs = slices.Clone(n.Inputs)
 			for k, in := range renamed.Inputs {
-				renamed.Inputs[k] = or(rename[in], in)
+				renamed.Inputs[k] = cmp.Or(rename[in], in)
 			}
 			g.Nodes[i] = &renamed
 		}

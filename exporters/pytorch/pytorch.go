@@ -35,7 +35,7 @@ func (target) Info() exporters.Info {
 		Name:       "pytorch",
 		Summary:    "a module in plain PyTorch, with scripts that sample and train",
 		Stack:      "PyTorch",
-		Needs:      []string{"python3 with torch, safetensors and tokenizers"},
+		Needs:      []string{"python3 with torch, safetensors and numpy"},
 		Options:    []string{"precision"},
 		Precisions: []string{exporters.FP32, exporters.FP16Weights},
 	}

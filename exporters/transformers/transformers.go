@@ -33,7 +33,7 @@ func (target) Info() exporters.Info {
 		Name:       "transformers",
 		Summary:    "a directory that from_pretrained opens, to compute and to fine-tune",
 		Stack:      "transformers",
-		Needs:      []string{"python3 with torch and transformers"},
+		Needs:      []string{"python3 with torch, transformers, safetensors and numpy"},
 		Options:    []string{"precision"},
 		Precisions: []string{exporters.FP32, exporters.FP16Weights},
 	}

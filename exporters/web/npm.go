@@ -70,7 +70,7 @@ func vendor(ctx context.Context, o exporters.Options, files wholefile.Files) err
 	return nil
 }
 
-// fetch reads the archive from the folder that [PackagesVariable] names, from the user's cache, or through the npm client, so that his registry and
+// fetch reads the archive from the folder that [PackagesVariable] names, from the user's cache, or through the npm client, so that their registry and
 // proxies apply.
 func (p pinned) fetch(ctx context.Context, o exporters.Options) ([]byte, error) {
 	if dir := os.Getenv(PackagesVariable); dir != "" {

@@ -1,5 +1,5 @@
 // Package web exports models as pages: one folder that any file server hands out, in which ONNX Runtime's WebAssembly build runs the network in
-// the visitor's browser, and planners and samplers in JavaScript fill a canvas before his eyes.
+// the visitor's browser, and planners and samplers in JavaScript fill a canvas before their eyes.
 package web
 
 import (
@@ -34,7 +34,7 @@ func (target) Info() exporters.Info {
 		Name:       "web",
 		Summary:    "a folder for any file server: the model runs in the browser, with a page that shows its canvas fill",
 		Stack:      "ONNX Runtime Web " + runtimeVersion + " in Chromium",
-		Needs:      []string{"Chromium or Chrome (on the path, or PAGE_BROWSER)"},
+		Needs:      []string{"Chromium or Chrome (on the path, or --browser FILE)"},
 		Options:    []string{"precision"},
 		Precisions: []string{exporters.FP32, exporters.FP16Weights, exporters.INT8},
 	}
