@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mdmhost/mdmhost/exporters"
 	"github.com/mdmhost/mdmhost/framework/importer"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/model/safetensors"
 	"github.com/mdmhost/mdmhost/framework/network"
-	"github.com/mdmhost/mdmhost/framework/network/family"
 )
 
 const rxnfpBERT = "../../../shared/models/rxnfp-bert"
@@ -45,11 +45,11 @@ func TestRxnfp(t *testing.T) {
 	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
-	_, values, err := family.Recover(theirs)
-	if err != nil {
-		t.Fatal(err)
+	s, err := exporters.Open(t.Context(), rxnfpBERT)
+	if err != nil || s.Why != nil {
+		t.Fatal(err, s.Why)
 	}
-	if diff := cmp.Diff(want, digests(values)); diff != "" || len(want) != 202 {
+	if diff := cmp.Diff(want, digests(s.Values)); diff != "" || len(want) != 202 {
 		t.Errorf("%d parameters, which differ from those of the checkpoint: %s", len(want), diff)
 	}
 }

@@ -1,20 +1,14 @@
-package family_test
+package exporters_test
 
 import (
 	"math"
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/mdmhost/mdmhost/framework/graph"
-	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/network"
-	"github.com/mdmhost/mdmhost/framework/network/family"
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A network that was recovered from somebody's file gives the logits of the file: real tokens, masks and padding.
 func TestRecover(t *testing.T) {
@@ -29,24 +23,20 @@ func TestRecover(t *testing.T) {
 			ids[i], mask[i] = 0, 0
 		}
 	}
-	for _, ref := range []string{"rxnmapper-albert", "molecule", "../../../../shared/models/rxnfp-bert"} {
+	for _, ref := range []string{"rxnmapper-albert", "molecule", "../../shared/models/rxnfp-bert"} {
 		t.Run(filepath.Base(ref), func(t *testing.T) {
-			m, err := model.Open(ref)
+			s := open(t, ref)
+			if s.Why != nil {
+				t.Fatal(s.Why)
+			}
+			own, err := network.Export(*s.Config, s.Values, network.ExportOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, values, err := family.Recover(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			own, err := network.Export(c, values, network.ExportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, got := logits(t, m.Graph, m.ONNXDir(), ids, mask, rows), logits(t, own, "", ids, mask, rows)
+			want, got := logits(t, s.Graph, s.ONNXDir(), ids, mask, rows), logits(t, own, "", ids, mask, rows)
 			worst := 0.0
 			for i := range want {
-				if mask[i/c.VocabSize] == 1 {
+				if mask[i/s.Config.VocabSize] == 1 {
 					worst = max(worst, math.Abs(float64(want[i]-got[i])))
 				}
 			}
