@@ -1,18 +1,26 @@
-"""Prints knobs.json: what model.py answers for small networks that have every key of config.json between them, and the sha256 of the files
-that it comes from. Weights are a formula (weights below, and knobs_test.go).   python knobs.py | gzip -9n >knobs.json.gz"""
+"""Prints knobs.json: what model.py answers for small networks that have every key of config.json between them, the classes of transformers alike,
+and the sha256 of the files that it comes from. Weights are a formula (weights below, and knobs_test.go).   python knobs.py | gzip -9n >knobs.json.gz"""
 import hashlib
+import importlib
 import json
 import pathlib
+import shutil
 import sys
+import tempfile
 
 import numpy as np
 import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-from model import Denoiser  # noqa: E402
-
+ROOT = HERE.parents[2]
 FILES = ["exporters/pytorch/model.py", "exporters/transformers/modeling_mdm.py", "exporters/transformers/configuration_mdm.py"]
+with tempfile.TemporaryDirectory() as folder:  # side by side, as in an export
+    for name in FILES:
+        shutil.copy(ROOT / name, folder)
+    (pathlib.Path(folder, "__init__.py")).touch()
+    sys.path.insert(0, str(pathlib.Path(folder).parent))
+    modeling = importlib.import_module(pathlib.Path(folder).name + ".modeling_mdm")
+Denoiser = modeling.Denoiser
 BASE = {"model_type": "mdm-transformer", "vocab_size": 11, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 40,
         "max_position_embeddings": 12, "norm": "layer", "activation": "gelu", "positions": "rope", "rope_base": 10000, "bias": True,
         "tie_word_embeddings": False, "time": "none", "layer_norm_eps": 1e-5}
@@ -76,6 +84,13 @@ def case(name, change):
         inputs["masked"] = torch.randint(0, 2, (B, L))
     with torch.inference_mode():
         out = denoiser(**inputs)
+        if "logits" in out:  # what transformers' classes say, too
+            kind = modeling.MdmTransformerForInsertion if "insertion_rate" in out else modeling.MdmTransformerForMaskedLM
+            with torch.random.fork_rng():
+                model = kind(modeling.MdmConfig(**config)).eval()
+            model.load_state_dict(denoiser.state_dict())
+            given = model(**inputs)
+            assert set(given) == set(out) and all(torch.equal(given[key], out[key]) for key in out), name
     return {"name": name, "config": config, "shapes": {key: list(value.shape) for key, value in denoiser.state_dict().items()}, "rows": B, "length": L,
             "inputs": {key: value.flatten().tolist() for key, value in inputs.items()},
             "outputs": {key: [float(f"{x:.7g}") for x in value.flatten().tolist()] for key, value in out.items()}}
@@ -83,6 +98,5 @@ def case(name, change):
 
 if __name__ == "__main__":
     torch.manual_seed(1)
-    root = HERE.parents[2]
-    digests = {name: hashlib.sha256((root / name).read_bytes()).hexdigest() for name in FILES}
+    digests = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in FILES}
     json.dump({"sha256": digests, "networks": [case(*c) for c in NETWORKS.items()]}, sys.stdout)
