@@ -154,6 +154,7 @@ func TestFaults(t *testing.T) {
 		"must":         {stub{script: "import sys; print('package stub is missing', file=sys.stderr); sys.exit(3)"}, exporters.Options{Verify: exporters.VerifyMust}, "the stack is not installed: package stub is missing; needed: python3 with stub; install it"},
 		"interpreter":  {stub{}, exporters.Options{Python: "/nowhere/python"}, "export.python: "},
 		"crash":        {stub{script: "raise ValueError('shapes differ')"}, exporters.Options{}, "ValueError: shapes differ"},
+		"killed":       {stub{script: "import os; os.kill(os.getpid(), 9)"}, exporters.Options{}, "the verifier ended with signal: killed and said nothing; try another interpreter"},
 		"silent":       {stub{script: "pass"}, exporters.Options{}, `the verifier printed "", expected one line of JSON`},
 		"lies":         {stub{script: "print('all is well')"}, exporters.Options{}, `the verifier printed "all is well", expected one line of JSON`},
 		"unknown":      {stub{script: verdict(`"stack": "x", "fine": true`)}, exporters.Options{}, `unknown field "fine"`},

@@ -86,6 +86,8 @@ func RunPython(ctx context.Context, o Options, script []byte, args ...string) ([
 		return nil, context.Cause(ctx)
 	case errors.As(err, &exit) && exit.ExitCode() == exitNoStack:
 		return nil, fmt.Errorf("%w: %s", ErrNoStack, lastLine(words.Bytes()))
+	case err != nil && len(bytes.TrimSpace(words.Bytes())) == 0:
+		return nil, fmt.Errorf("%s: the verifier ended with %w and said nothing; try another interpreter, or export with --verify off", program, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s: the verifier ended with %w:\n%s", program, err, bytes.TrimSpace(words.Bytes()))
 	case out.full:

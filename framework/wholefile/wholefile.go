@@ -18,7 +18,10 @@ func Replace(path string, write func(io.Writer) error) error {
 		return err
 	}
 	w := bufio.NewWriter(f)
-	if err = errors.Join(write(w), w.Flush()); err == nil {
+	if err = write(w); err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
 		err = errors.Join(f.Chmod(0o644), f.Sync())
 	}
 	if err = errors.Join(err, f.Close()); err == nil {

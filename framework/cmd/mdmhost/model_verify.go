@@ -29,8 +29,8 @@ func newModelVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify [NAME|DIR]", Short: "Compare the files of a model, or of an export, with their digests",
 		Long: "Compare the files of a model directory with the digests of its mdm.json, or the files of an export with those of its export.json. Files that\n" +
-			"changed and files that are missing fail; so do files of an export that its export.json does not list. Files of a model without a digest\n" +
-			"are named: people edit config.json, mdm.json and others. The network is not run.",
+			"changed and files that are missing fail; so do files of an export that its export.json does not list, and models without any digest. Files of\n" +
+			"other models without one are named: people edit config.json, mdm.json and others. The network is not run.",
 		Example: "  mdmhost model verify\n  mdmhost model verify ./my-model\n  mdmhost model verify ./sudoku-transformers --json",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -60,7 +60,10 @@ func newModelVerify() *cobra.Command {
 		} else {
 			err = printVerification(c, v)
 		}
-		if err == nil && !v.OK {
+		switch {
+		case err == nil && len(v.Checked)+len(v.Missing) == 0:
+			err = fmt.Errorf("%s %s: nothing was checked: mdm.json has no digests; compare it with its source by `mdmhost model show`", v.Kind, v.Name)
+		case err == nil && !v.OK:
 			err = fmt.Errorf("%s %s: is not what was written; copy it, or export it, again", v.Kind, v.Name)
 		}
 		return err
@@ -87,7 +90,7 @@ func verifyFiles(cfg *config.Config) (*verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &verified{name, "model", "", "", len(files.Changed)+len(files.Missing) == 0, files}, nil
+	return &verified{name, "model", "", "", len(files.Checked) > 0 && len(files.Changed)+len(files.Missing) == 0, files}, nil
 }
 
 func printVerification(c *cobra.Command, v *verified) error {
@@ -116,9 +119,6 @@ func printVerification(c *cobra.Command, v *verified) error {
 	}
 	for _, name := range v.Unlisted {
 		fmt.Fprintf(w, "%s\t%s\n", word, name)
-	}
-	if len(v.Checked)+len(v.Missing) == 0 {
-		fmt.Fprintf(w, "nothing was checked: mdm.json has no digests\n")
 	}
 	return w.Flush()
 }
