@@ -37,10 +37,11 @@ func ReplaceDir(dir string, files Files, check func(written string) error, added
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(parent, "."+filepath.Base(dir)+".*.part")
+	tmp, release, err := newPart(filepath.Clean(dir))
 	if err != nil {
 		return err
 	}
+	defer release()
 	defer os.RemoveAll(tmp) //nolint:errcheck // what is left of it is of no use
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return err
