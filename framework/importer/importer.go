@@ -1,4 +1,4 @@
-// Package importer brings models of Hugging Face's families into model directories of this framework, without Python: the network by the rules of
+// Package importer brings models of Hugging Face's families, and networks of this framework that were trained elsewhere, into model directories, without Python: the network by the rules of
 // package network/family, the weights mapped from where they lie and written once, in their own precision, under the names of this framework, and an
 // ONNX file that refers to them.
 package importer

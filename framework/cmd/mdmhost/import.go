@@ -19,9 +19,10 @@ func newImport() *cobra.Command {
 		Long: "Read a model as it was downloaded from the Hugging Face Hub, or saved by transformers, and write a model directory that samples, trains and\n" +
 			"exports. DIR holds config.json, the weights (model.safetensors, its shards with their index, or pytorch_model.bin) and tokenizer.json.\n" +
 			"Python is not needed, and nothing in DIR is executed. Weights keep their precision and are written once; the ONNX file refers to them.\n" +
-			"Every key of config.json and every tensor is used, known to mean nothing, or an error. OUT is written whole or not at all.\n\n" +
+			"Every key of config.json and every tensor is used, known to mean nothing, or an error. OUT is written whole or not at all.\n" +
+			"An export to PyTorch or transformers that was trained there comes back by this command, too (mdm-transformer).\n\n" +
 			"Families: " + strings.Join(family.Names(), ", ") + ".",
-		Example: "  mdmhost import ./ModernBERT-base ./modernbert\n  mdmhost import --tokenizer tokenizer.json ./bert_pretrained ./mine\n  mdmhost sample --model ./modernbert --infill 'The capital of France is [MASK].'",
+		Example: "  mdmhost import ./ModernBERT-base ./modernbert\n  mdmhost import --tokenizer tokenizer.json ./bert_pretrained ./mine\n  mdmhost import ./sudoku-pytorch/trained ./sudoku\n  mdmhost sample --model ./modernbert --infill 'The capital of France is [MASK].'",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usagef("%s: expected the model's directory and a directory to write, found %d arguments", c.CommandPath(), len(args))

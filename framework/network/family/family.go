@@ -1,4 +1,4 @@
-// Package family reads networks that others trained: what Hugging Face calls families of models. A family is a table of the keys of
+// Package family reads networks that others trained, or that were trained elsewhere: what Hugging Face calls families of models. A family is a table of the keys of
 // its config.json and a table of the names of its tensors; from both comes a [network.Config] and its parameters. No key and no tensor is
 // passed over in silence: each is used, known to mean nothing here, or an error.
 //
