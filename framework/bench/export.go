@@ -12,7 +12,6 @@ import (
 
 	"github.com/mdmhost/mdmhost/exporters"
 	"github.com/mdmhost/mdmhost/exporters/onnx"
-	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/network"
 )
 
@@ -66,7 +65,7 @@ func (b bench) compareExports(ctx context.Context, e exported) (err error) {
 	sizes := []string{megabytes(source)}
 	for _, p := range precisions {
 		dir := filepath.Join(work, p)
-		if err := writeExport(source, dir, p); err != nil {
+		if err := writeExport(ctx, source, dir, p); err != nil {
 			return err
 		}
 		dirs, sizes = append(dirs, dir), append(sizes, p+" "+megabytes(dir))
@@ -163,29 +162,14 @@ func (b bench) writeShaped(dir string, c network.Config) error {
 	return network.WriteModelDir(dir, network.ModelDir{Config: c, Values: network.Initialise(c, 1), Tokenizer: tokenizer})
 }
 
-// writeExport writes what sampling needs of an export.
-func writeExport(source, dir, precision string) error {
-	m, err := model.Open(source)
+// writeExport writes an export, which is not verified: its answers are not looked at.
+func writeExport(ctx context.Context, source, dir, precision string) error {
+	s, err := exporters.Open(ctx, source)
 	if err != nil {
 		return err
 	}
-	g, err := onnx.Graph(&exporters.Source{Model: m}, exporters.Options{Precision: precision})
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "onnx"), 0o755); err != nil {
-		return err
-	}
-	for _, name := range []string{"config.json", "tokenizer.json"} {
-		text, err := os.ReadFile(filepath.Join(source, name))
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return os.WriteFile(filepath.Join(dir, "onnx", "model.onnx"), g.Encode(), 0o644)
+	_, err = exporters.Export(ctx, onnx.New(), s, exporters.Options{Precision: precision, Verify: exporters.VerifyOff}, dir)
+	return err
 }
 
 // megabytes is the size of a model's ONNX file.
