@@ -10,7 +10,8 @@ import (
 // can be measured, of whatever operators and precision.
 type exported struct {
 	*model.Model
-	constants []constant // large ones
+	graph     *graph.Model // without what only a statistics head needs, such as the input temperature
+	constants []constant   // large ones
 }
 
 // constant is a tensor of the file under a name that is not taken in the graphs that call the network.
@@ -24,7 +25,12 @@ const large = 4096
 
 func newExported(m *model.Model) *exported {
 	e := &exported{Model: m}
-	for _, t := range m.Graph.Graph.Initializers {
+	var outputs []string
+	for _, p := range e.Signature().Outputs {
+		outputs = append(outputs, p.Name)
+	}
+	e.graph = graph.Keep(m.Graph, outputs...)
+	for _, t := range e.graph.Graph.Initializers {
 		if len(t.Raw) >= large || t.IsExternal() {
 			own := *t
 			own.Name = "denoiser/" + t.Name
@@ -73,10 +79,10 @@ func (e *exported) Build(b *graph.Builder, _, inputs map[string]graph.Value) map
 		}
 		bind[c.name] = v
 	}
-	for _, v := range e.Graph.Graph.Feeds() {
+	for _, v := range e.graph.Graph.Feeds() {
 		bind[v.Name] = e.feed(b, v.Name, inputs)
 	}
-	all, out := b.Replay(e.Graph, bind, nil), map[string]graph.Value{}
+	all, out := b.Replay(e.graph, bind, nil), map[string]graph.Value{}
 	for _, p := range e.Signature().Outputs {
 		out[p.Name] = b.Cast(all[p.Name], graph.Float32)
 	}
