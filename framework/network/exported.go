@@ -12,11 +12,17 @@ import (
 
 // Exported is the network that [Export] wrote into a model's ONNX file, with the parameters as that file has them: exported
 // again, in whatever form, it gives the logits of the file. [From] reads model.safetensors instead, which may be more precise.
-// The error, for files that others wrote, lists the tensors that are missing or have another shape.
+// Matrices that the file stores in half precision and casts are taken, too. The error, for files that others wrote, lists the tensors that are missing
+// or have another shape; exports whose arithmetic is not float32 hold no parameters.
 func Exported(m *model.Model) (Config, Values, error) {
 	c, err := configOf(m)
 	if err != nil {
 		return c, nil, err
+	}
+	for _, e := range m.Graph.Metadata {
+		if e.Key == "mdm.precision" && (e.Value == "int8" || e.Value == "fp16") {
+			return c, nil, fmt.Errorf("model %s: %s is an export in precision %s, which does not hold the network's parameters; take the model that it was made from, or an export of that with --to safetensors", m.Name, m.ONNXName, e.Value)
+		}
 	}
 	wanted := map[string]bool{}
 	for _, p := range Params(c) {
@@ -29,9 +35,19 @@ func Exported(m *model.Model) (Config, Values, error) {
 		}
 	}
 	var tensors []safetensors.Tensor
+	stored := map[string]*graph.Tensor{}
+	take := func(name string, t *graph.Tensor) {
+		if d := dtypeOf(t.Type); wanted[name] && t.Raw != nil && d != "" {
+			tensors = append(tensors, safetensors.Tensor{Name: name, DType: d, Shape: t.Dims, Data: t.Raw})
+		}
+	}
 	for _, t := range file.Graph.Initializers {
-		if d := dtypeOf(t.Type); wanted[t.Name] && t.Raw != nil && d != "" {
-			tensors = append(tensors, safetensors.Tensor{Name: t.Name, DType: d, Shape: t.Dims, Data: t.Raw})
+		stored[t.Name] = t
+		take(t.Name, t)
+	}
+	for _, n := range file.Graph.Nodes { // what exports in precision fp16-weights store under another name
+		if n.Op == "Cast" && len(n.Inputs) == 1 && len(n.Outputs) == 1 && stored[n.Inputs[0]] != nil {
+			take(n.Outputs[0], stored[n.Inputs[0]])
 		}
 	}
 	values, err := fromTensors(c, tensors)

@@ -36,8 +36,14 @@ func Load(dir string) (Config, Values, error) {
 	return load(dir, dir, os.DirFS(dir).(fs.ReadFileFS).ReadFile)
 }
 
-// From is [Load] of an opened model, embedded ones included.
-func From(m *model.Model) (Config, Values, error) { return load(m.Name, m.Dir, m.ReadFile) }
+// From is [Load] of an opened model, embedded ones included. Where there is no model.safetensors, as in exports to ONNX, it is [Exported].
+func From(m *model.Model) (Config, Values, error) {
+	c, values, err := load(m.Name, m.Dir, m.ReadFile)
+	if errors.Is(err, fs.ErrNotExist) && m.Config.ModelType == ModelType {
+		return Exported(m)
+	}
+	return c, values, err
+}
 
 // load reads a model whose directory is dir, or none where it is embedded.
 func load(name, dir string, read func(file string) ([]byte, error)) (Config, Values, error) {
