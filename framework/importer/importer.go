@@ -22,7 +22,7 @@ import (
 type Options struct {
 	Tokenizer string    // path of a tokenizer.json; "": the one of the model
 	Version   string    // of this program, for mdm.json
-	Progress  io.Writer // where progress is shown once an import takes longer than two seconds; nil: nowhere
+	Progress  io.Writer // a terminal, where progress is shown once an import takes longer than two seconds; nil: nowhere
 }
 
 // Summary is what was imported.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -32,7 +31,11 @@ func newImport() *cobra.Command {
 	}
 	tokenizer, asJSON := c.Flags().String("tokenizer", "", "a `FILE` that is tokenizer.json, instead of the one in DIR"), asJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := importer.Import(c.Context(), args[0], args[1], importer.Options{Tokenizer: *tokenizer, Version: thisVersion().Version, Progress: os.Stderr})
+		o := importer.Options{Tokenizer: *tokenizer, Version: thisVersion().Version}
+		if to := screen(); to.Terminal {
+			o.Progress = to.Err
+		}
+		s, err := importer.Import(c.Context(), args[0], args[1], o)
 		if err != nil {
 			return err
 		}
