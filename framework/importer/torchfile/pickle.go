@@ -45,15 +45,15 @@ func kindOf(v any) string {
 // finder takes a storage that a pickle refers to.
 type finder func(key string, s *storage) (*storage, error)
 
-// maxStack bounds what a pickle can make a reader hold. Every step reads at least a byte, and nothing that is read is repeated.
-const maxStack = 1 << 20
+// maxSteps bounds what a pickle can make a reader hold: a step makes at most one value, and checkpoints take some dozen for a tensor.
+const maxSteps = 1 << 20
 
 // unpickle runs a pickle up to its end and returns its value and its length. Errors say what is not known, or where the file ends.
 func unpickle(data []byte, find finder) (value any, n int, err error) {
 	p := &pickle{data: data, find: find, memo: map[int]any{}}
-	for value == nil && err == nil && !p.stopped {
+	for steps := 0; value == nil && err == nil && !p.stopped; steps++ {
 		value, err = p.step()
-		if len(p.stack) > maxStack || len(p.memo) > maxStack {
+		if steps > maxSteps {
 			err = errors.New("is a pickle of too many values")
 		}
 	}

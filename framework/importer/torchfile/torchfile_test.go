@@ -114,6 +114,7 @@ func TestRefusals(t *testing.T) {
 		"number":       {pickle("K\x01.\x80\x02]."), "holds a int64"},
 		"nothing":      {pickle("}.\x80\x02]."), "holds no tensors"},
 		"many":         {pickle(strings.Repeat("N", 1<<21)), "too many values"},
+		"nested":       {pickle(")" + strings.Repeat("\x85", 1<<21)), "too many values"},
 		"protocol":     {pickle("\x80\x09"), "protocol 9"},
 		"not in order": {pickle("ccollections\nOrderedDict\n)R(K\x01K\x02K\x03u."), "sets keys of what is no dictionary"},
 	} {

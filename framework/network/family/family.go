@@ -85,6 +85,9 @@ func Parse(name string, data []byte) (*Recipe, error) {
 	if values == nil {
 		return nil, fmt.Errorf("%s: is null, expected a JSON object", name)
 	}
+	if rest := bytes.TrimSpace(data[d.InputOffset():]); len(rest) > 0 {
+		return nil, fmt.Errorf("%s: has text behind its JSON object, which may mean something else; remove it", name)
+	}
 	modelType, err := typeOf(name, values)
 	if err != nil {
 		return nil, err

@@ -107,6 +107,7 @@ func TestRefusedConfigs(t *testing.T) {
 		``:                         "expected a JSON object",
 		`null`:                     "is null, expected a JSON object",
 		`[]`:                       "expected a JSON object",
+		`{"model_type": "bert"}}`:  "has text behind its JSON object",
 		`{}`:                       "has no model_type; add the one of albert, bert, camembert, dream, llada, mdm-transformer, modernbert, roberta, xlm-roberta",
 		`{"model_type": ["bert"]}`: `model_type: is ["bert"], expected a string`,
 		`{"model_type": "qwen2"}`:  `model_type "qwen2" is a causal model`,
