@@ -11,15 +11,9 @@ import (
 // everything.
 const narrow = 16
 
-// Option changes what [Int8] does.
-type Option func(*int8s)
-
-// Except leaves products float32 where keep says so of the weight's name in the file.
-func Except(keep func(weight string) bool) Option { return func(q *int8s) { q.except = keep } }
-
-// EightBits takes the whole range of weights, -127 to 127, instead of -63 to 63. Processors without VNNI instructions (x86 before 2019, some browsers)
-// add pairs of products in 16 bits, and 2 * 255 * 127 does not fit there: they give other numbers then, and say nothing.
-func EightBits() Option { return func(q *int8s) { q.largest = 127 } }
+// largest is the largest integer of a weight. Processors without VNNI instructions (x86 before 2019, some browsers) add pairs of products in 16 bits,
+// where 2 * 255 * 127 does not fit: with the whole range they would give other numbers, and say nothing.
+const largest = 63
 
 // Int8 returns the model with its products with constant float32 matrices (MatMul and Gemm, the matrix also behind Identity, Transpose or
 // a Cast from half precision) done in 8-bit integers. Weights are symmetric, -63 to 63, and scaled by output channel; activations are scaled by
@@ -32,14 +26,11 @@ func EightBits() Option { return func(q *int8s) { q.largest = 127 } }
 // norms, softmax, what logits do not need, and products with fewer than 16 outputs. Tables that Gather reads are stored as float16 where they fit.
 // Sums that go into norms are written with Sum, see [Residuals]. The graph is the same for the same model. Errors say that there is nothing to
 // quantise, or name a weight that is not finite.
-func Int8(m *graph.Model, o ...Option) (*graph.Model, error) {
+func Int8(m *graph.Model) (*graph.Model, error) {
 	if err := whole(m); err != nil {
 		return nil, err
 	}
-	q := &int8s{rewriter: newRewriter(m), largest: 63, except: func(string) bool { return false }, activations: map[string]activation{}, weights: map[string]weight{}}
-	for _, set := range o {
-		set(q)
-	}
+	q := &int8s{rewriter: newRewriter(m), activations: map[string]activation{}, weights: map[string]weight{}}
 	if v := m.Opset(""); v < 11 {
 		return nil, fmt.Errorf("graph %s: has opset %d, and 8-bit products need 11; export the model with opset 17 or later", m.Graph.Name, v)
 	}
@@ -69,8 +60,6 @@ func Int8(m *graph.Model, o ...Option) (*graph.Model, error) {
 
 type int8s struct {
 	*rewriter
-	except      func(string) bool
-	largest     float32
 	activations map[string]activation // by the value that was quantised
 	weights     map[string]weight     // by the tensor and how it is turned
 }
@@ -103,7 +92,7 @@ func (q *int8s) product(n *graph.Node) (bool, error) {
 			m.turned, m.k, m.n = !m.turned, m.n, m.k
 		}
 	}
-	if m.n < narrow || q.except(m.Name) {
+	if m.n < narrow {
 		return false, nil
 	}
 	w, err := q.weight(m)
@@ -139,7 +128,7 @@ func (q *int8s) weight(m matrix) (weight, error) {
 	if w, ok := q.weights[key]; ok {
 		return w, nil
 	}
-	values, scales, err := quantise(m, q.largest)
+	values, scales, err := quantise(m)
 	if err != nil {
 		return weight{}, err
 	}

@@ -33,8 +33,7 @@ var precisions = map[string]struct {
 	make func(*graph.Model) (*graph.Model, error)
 	off  float64
 }{
-	"int8":         {func(m *graph.Model) (*graph.Model, error) { return precision.Int8(m) }, 0.1},
-	"int8 whole":   {func(m *graph.Model) (*graph.Model, error) { return precision.Int8(m, precision.EightBits()) }, 0.1},
+	"int8":         {precision.Int8, 0.1},
 	"fp16":         {precision.Half, 5e-3},
 	"fp16-weights": {precision.HalfWeights, 5e-3},
 	"residuals":    {func(m *graph.Model) (*graph.Model, error) { return precision.Residuals(m), nil }, 1e-5},

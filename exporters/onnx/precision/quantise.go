@@ -7,7 +7,7 @@ import (
 
 // quantise returns the matrix as int8 [k, n], by rows, and the scales [n] of its columns: w is about value * scale. Scales are the largest
 // magnitude of a column divided by the largest integer; a column of zeros has scale 1. Values are rounded to nearest, ties to even.
-func quantise(m matrix, largest float32) (values []byte, scales []float32, err error) {
+func quantise(m matrix) (values []byte, scales []float32, err error) {
 	w, err := floats(m.Tensor)
 	if err != nil {
 		return nil, nil, err
@@ -38,7 +38,7 @@ func quantise(m matrix, largest float32) (values []byte, scales []float32, err e
 	for i := range m.k {
 		for j := range m.n {
 			q := math.RoundToEven(float64(w[i*row+j*column]) / float64(scales[j]))
-			values[i*m.n+j] = byte(int8(min(max(q, -float64(largest)), float64(largest))))
+			values[i*m.n+j] = byte(int8(min(max(q, -largest), largest)))
 		}
 	}
 	return values, scales, nil

@@ -28,23 +28,19 @@ func TestRefusals(t *testing.T) {
 	linked.Initializers = []*graph.Tensor{{Name: "w", Type: graph.Float32, Dims: []int64{4, 16}, External: []graph.Entry{{Key: "location", Value: "model.safetensors"}}}}
 	old := *plain
 	old.Opsets = []graph.Opset{{Version: 10}}
-	int8 := func(m *graph.Model) (*graph.Model, error) { return precision.Int8(m) }
 	for _, c := range []struct {
 		name string
 		make func(*graph.Model) (*graph.Model, error)
 		m    *graph.Model
 		want string
 	}{
-		{"no graph", int8, &graph.Model{}, "the model has no graph; expected a whole ONNX model"},
+		{"no graph", precision.Int8, &graph.Model{}, "the model has no graph; expected a whole ONNX model"},
 		{"other files", precision.HalfWeights, &graph.Model{Graph: &linked}, `its weights are in "model.safetensors"; expected them in memory, read the model with graph.Open`},
-		{"an old opset", int8, &old, "has opset 10, and 8-bit products need 11"},
-		{"weights from outside", int8, fed, "graph network: has nothing to quantise; expected MatMul or Gemm with a constant float32 matrix of at least 16 outputs"},
+		{"an old opset", precision.Int8, &old, "has opset 10, and 8-bit products need 11"},
+		{"weights from outside", precision.Int8, fed, "graph network: has nothing to quantise; expected MatMul or Gemm with a constant float32 matrix of at least 16 outputs"},
 		{"weights from outside, half", precision.HalfWeights, fed, "graph network: holds no float32 matrix"},
-		{"int8 already", int8, again, "has nothing to quantise"},
-		{"all excepted", func(m *graph.Model) (*graph.Model, error) {
-			return precision.Int8(m, precision.Except(func(name string) bool { return name == "w" }))
-		}, plain, "has nothing to quantise"},
-		{"a weight that is no number", int8, layer{k: 4, n: 16, w: weights(float32(math.NaN())), how: "initializer"}.model(t), `weight "w": element [3, 15] is NaN; expected a finite number`},
+		{"int8 already", precision.Int8, again, "has nothing to quantise"},
+		{"a weight that is no number", precision.Int8, layer{k: 4, n: 16, w: weights(float32(math.NaN())), how: "initializer"}.model(t), `weight "w": element [3, 15] is NaN; expected a finite number`},
 		{"a weight beyond float16", precision.HalfWeights, layer{k: 4, n: 16, w: weights(65520), how: "initializer"}.model(t), `tensor "w"`},
 		{"a weight beyond float16, arithmetic", precision.Half, layer{k: 4, n: 16, w: weights(-1e5), how: "gemm"}.model(t), `graph layer: weight tensor "w"`},
 	} {
