@@ -40,6 +40,7 @@ func (r *Reference) Compare(stack string, answer func(ids []int64) (Answer, erro
 	if math.IsNaN(v.MaxLogit) || math.IsNaN(v.MaxRate) {
 		return nil, fmt.Errorf("%s: it answers with what is no number; expected those of the source", stack)
 	}
+	v.Limit = r.Limit()
 	return v, r.rewrite(v, answer)
 }
 

@@ -93,6 +93,6 @@ type Verdict struct {
 	Tokens      int     `json:"tokens"`               // written at temperature 0, one a pass, the most probable first
 	TokenErrors int     `json:"tokens_differ"`        // of them, other than the source's
 	NearTies    int     `json:"near_ties"`            // of those, where the source's margin is below 1e-5
-	Limit       float64 `json:"limit"`                // that MaxLogit was held against; 0: none, as for int8
+	Limit       float64 `json:"limit"`                // for MaxLogit, of the reference; an export keeps 0, none, in other precisions than FP32
 	Elements    int64   `json:"elements,omitempty"`   // of tensors that were compared bit by bit, for exports that do not compute
 }

@@ -3,6 +3,7 @@ package exporters
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,10 +24,16 @@ const (
 	maxWords  = 1 << 16 // bytes kept of standard error
 )
 
+// comparing is the module that scripts import as compare: it holds a stack's answers against a reference.
+//
+//go:embed compare.py
+var comparing []byte
+
 // VerifyPython lets a script in Python compare the export in dir with a reference. The script is run with the arguments DIR
-// EXPECTED, the latter a file of [Reference.WriteFile], and prints, as the last line of its output, one line of JSON: the fields of [Verdict], but for the limit. It
-// ends with 3 and a line on standard error where a package is missing: the error is then [ErrNoStack]. Nothing is written into dir.
-func VerifyPython(ctx context.Context, o Options, script []byte, dir string, r *Reference) (*Verdict, error) {
+// EXPECTED MORE..., EXPECTED a file of [Reference.WriteFile], and prints, as the last line of its output, one line of JSON: the fields of [Verdict], but for the
+// limit, as the function compare of the module compare does. It ends with 3 and a line on standard error where a package is missing: the error is
+// then [ErrNoStack]. Nothing is written into dir.
+func VerifyPython(ctx context.Context, o Options, script []byte, dir string, r *Reference, more ...string) (*Verdict, error) {
 	tmp, err := os.MkdirTemp("", "mdmhost-verify-*")
 	if err != nil {
 		return nil, err
@@ -36,7 +43,7 @@ func VerifyPython(ctx context.Context, o Options, script []byte, dir string, r *
 	if err := r.WriteFile(expected); err != nil {
 		return nil, err
 	}
-	line, err := RunPython(ctx, o, script, dir, expected)
+	line, err := RunPython(ctx, o, script, append([]string{dir, expected}, more...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +53,13 @@ func VerifyPython(ctx context.Context, o Options, script []byte, dir string, r *
 	if err := d.Decode(v); err != nil {
 		return nil, fmt.Errorf("the verifier printed %q, expected one line of JSON, a verdict: %w", clip(line), err)
 	}
+	if v.Positions > 0 {
+		v.Limit = r.Limit()
+	}
 	return v, nil
 }
 
-// RunPython runs a script in the interpreter of o, in an empty folder of its own, and returns the last line that it prints. The process and all
+// RunPython runs a script in the interpreter of o, in a folder of its own, with compare.py beside it, and returns the last line that it prints. The process and all
 // that it starts are killed when ctx ends. Nothing is fetched: Hugging Face's libraries are told to be offline.
 func RunPython(ctx context.Context, o Options, script []byte, args ...string) ([]byte, error) {
 	program, err := interpreter(o.Python)
@@ -62,8 +72,10 @@ func RunPython(ctx context.Context, o Options, script []byte, args ...string) ([
 	}
 	defer os.RemoveAll(tmp) //nolint:errcheck // a folder of the system's temporary ones
 	file := filepath.Join(tmp, "verify.py")
-	if err := os.WriteFile(file, script, 0o600); err != nil {
-		return nil, err
+	for path, text := range map[string][]byte{file: script, filepath.Join(tmp, "compare.py"): comparing} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return nil, err
+		}
 	}
 	for i, a := range args {
 		if args[i], err = filepath.Abs(a); err != nil {
@@ -72,7 +84,7 @@ func RunPython(ctx context.Context, o Options, script []byte, args ...string) ([
 	}
 	cmd := exec.CommandContext(ctx, program, append([]string{"-B", file}, args...)...)
 	cmd.Dir = tmp
-	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONUTF8=1", "HF_HOME="+filepath.Join(tmp, "hf"), "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1",
+	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONSAFEPATH=", "PYTHONUTF8=1", "HF_HOME="+filepath.Join(tmp, "hf"), "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1",
 		"TOKENIZERS_PARALLELISM=false")
 	out, words := &bounded{most: maxAnswer}, &bounded{most: maxWords, last: true}
 	cmd.Stdout, cmd.Stderr = out, words

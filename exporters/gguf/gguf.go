@@ -5,7 +5,6 @@ package gguf
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 
 	"github.com/mdmhost/mdmhost/exporters"
-	"github.com/mdmhost/mdmhost/exporters/pytorch"
 	"github.com/mdmhost/mdmhost/framework/model/safetensors"
 	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
@@ -85,22 +83,11 @@ func (target) Verify(ctx context.Context, s *exporters.Source, o exporters.Optio
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	reference, parameters := filepath.Join(tmp, "reference.safetensors"), filepath.Join(tmp, "tensors.safetensors")
-	if err := r.WriteFile(reference); err != nil {
-		return nil, err
-	}
+	parameters := filepath.Join(tmp, "tensors.safetensors")
 	if err := wholefile.Replace(parameters, func(w io.Writer) error { return writeExpected(w, s, precisions[o.Precision]) }); err != nil {
 		return nil, err
 	}
-	line, err := exporters.RunPython(ctx, o, append(append([]byte{}, pytorch.Script("compare.py")...), verifier...), filepath.Join(dir, fileName), reference, parameters)
-	if err != nil {
-		return nil, err
-	}
-	v := &exporters.Verdict{}
-	if err := json.Unmarshal(line, v); err != nil {
-		return nil, fmt.Errorf("the verifier printed %q, expected one line of JSON, a verdict: %w", line, err)
-	}
-	return v, nil
+	return exporters.VerifyPython(ctx, o, verifier, dir, r, parameters)
 }
 
 // writeExpected writes the tensors that the file must hold.

@@ -1,4 +1,8 @@
+import json
+import os
+import sys
 
+from compare import compare, missing, np, safe_open
 
 try:
     import gguf
@@ -76,7 +80,8 @@ def llama(path, llama_cpp):
     return answer, silent
 
 
-def main(path, reference, expected):
+def main(folder, reference, expected):
+    path = os.path.join(folder, "model.gguf")
     elements = tensors(path, expected)
     try:
         import llama_cpp

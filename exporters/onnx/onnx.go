@@ -93,8 +93,5 @@ func (target) Verify(ctx context.Context, s *exporters.Source, o exporters.Optio
 	default:
 		return nil, err
 	}
-	if o.Precision == "" || o.Precision == exporters.FP32 {
-		v.Limit = r.Limit()
-	}
 	return v, nil
 }

@@ -5,10 +5,8 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/mdmhost/mdmhost/exporters"
-	"github.com/mdmhost/mdmhost/exporters/pytorch"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	runtime "github.com/mdmhost/mdmhost/runtimes/onnx"
@@ -17,10 +15,10 @@ import (
 //go:embed *.py
 var scripts embed.FS
 
-// Verifier is the verifier in Python of exports with an ONNX file, a denoiser.py and an engine.py: what compares, and what lets the export answer and
-// holds its statistics against numpy.
+// Verifier is the verifier in Python of exports with an ONNX file, a denoiser.py and an engine.py. It lets the export answer, and holds its statistics
+// against numpy.
 func Verifier() []byte {
-	return slices.Concat(pytorch.Script("compare.py"), script("verify.py"))
+	return script("verify.py")
 }
 
 // script is one of this package's Python files.

@@ -1,5 +1,9 @@
-"""Holds what an export answers, and the statistics of its head, against the reference. It stands behind compare.py, and imports the export's own scripts."""
+"""Holds what an export answers, and the statistics of its head, against the reference. It imports the export's own scripts."""
+import json
 import os
+import sys
+
+from compare import compare, missing, np, read
 
 
 def main(folder, path):

@@ -65,12 +65,5 @@ func (target) Verify(ctx context.Context, s *exporters.Source, o exporters.Optio
 	if err != nil {
 		return nil, err
 	}
-	v, err := exporters.VerifyPython(ctx, o, onnx.Verifier(), dir, r)
-	if err != nil {
-		return nil, err
-	}
-	if o.Precision == "" || o.Precision == exporters.FP32 {
-		v.Limit = r.Limit()
-	}
-	return v, nil
+	return exporters.VerifyPython(ctx, o, onnx.Verifier(), dir, r)
 }

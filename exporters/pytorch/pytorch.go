@@ -16,7 +16,7 @@ import (
 //go:embed *.py
 var scripts embed.FS
 
-// Script is one of this package's Python files: "model.py", or "compare.py", which verifiers in Python begin with.
+// Script is one of this package's Python files: "model.py".
 func Script(name string) []byte {
 	b, err := scripts.ReadFile(name)
 	if err != nil {
@@ -83,14 +83,9 @@ func Sampler(s *exporters.Source) (main string, files []string) {
 }
 
 func (target) Verify(ctx context.Context, s *exporters.Source, o exporters.Options, dir string) (*exporters.Verdict, error) {
-	return Verify(ctx, s, o, Script("verify.py"), dir)
-}
-
-// Verify compares with compare.py. The script goes on behind it, with DIR and EXPECTED as its arguments.
-func Verify(ctx context.Context, s *exporters.Source, o exporters.Options, script []byte, dir string) (*exporters.Verdict, error) {
 	r, err := s.Reference(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return exporters.VerifyPython(ctx, o, append(Script("compare.py"), script...), dir, r)
+	return exporters.VerifyPython(ctx, o, Script("verify.py"), dir, r)
 }

@@ -1,3 +1,7 @@
+import sys
+
+from compare import compare, missing
+
 try:
     import torch
 except ImportError as error:

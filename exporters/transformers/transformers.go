@@ -10,7 +10,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
 
-// scripts are the classes, and the verifier, which goes on behind pytorch's compare.py.
+// scripts are the classes, and the verifier.
 //
 //go:embed *.py
 var scripts embed.FS
@@ -63,7 +63,11 @@ func (target) Files(_ context.Context, s *exporters.Source, o exporters.Options)
 }
 
 func (target) Verify(ctx context.Context, s *exporters.Source, o exporters.Options, dir string) (*exporters.Verdict, error) {
-	return pytorch.Verify(ctx, s, o, script("verify.py"), dir)
+	r, err := s.Reference(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return exporters.VerifyPython(ctx, o, script("verify.py"), dir, r)
 }
 
 // auto is the class that opens the model.

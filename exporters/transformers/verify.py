@@ -1,4 +1,8 @@
+import json
+import sys
 import warnings
+
+from compare import compare, missing
 
 try:
     import torch

@@ -87,7 +87,7 @@ func (target) Verify(ctx context.Context, s *exporters.Source, o exporters.Optio
 	if err := sameRows(s.Model, f.Examples, &a); err != nil {
 		return nil, err
 	}
-	v := &exporters.Verdict{Stack: stack(a.Agent), Tokens: len(a.Choices)}
+	v := &exporters.Verdict{Stack: stack(a.Agent), Tokens: len(a.Choices), Limit: r.Limit()}
 	for _, n := range lengths {
 		v.Positions += n
 	}

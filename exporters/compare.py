@@ -1,4 +1,4 @@
-"""Holds what a stack answers against the reference of an export's source. A script that verifies goes on behind this one."""
+"""Holds what a stack answers against the reference of an export's source. Scripts that verify import it."""
 import json
 import sys
 
