@@ -2,6 +2,7 @@ package exporters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -21,16 +22,12 @@ var times = []float32{0.9, 0.5, 0.2}
 // answer lets ONNX Runtime answer for the model. Logits are the file's own: mdm.json's logits_shift is not applied.
 func answer(ctx context.Context, m *model.Model, library string) (*Reference, error) {
 	r := rows(m)
-	d, err := onnx.Open(ctx, onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V}, onnx.Options{Head: onnx.HeadGo, Library: library})
+	a, err := r.open(ctx, m, library)
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close() //nolint:errcheck // nothing is written
-	needs := sampling.Needs{Logits: true, InsertionRate: m.InsertionRate, UnmaskRate: m.UnmaskRate}
-	if err := d.Configure(ctx, sampling.Head{Needs: needs, Suppress: m.Suppress()}); err != nil {
-		return nil, err
-	}
-	a := &answering{Reference: r, ctx: ctx, denoiser: d, never: make([]bool, r.V)}
+	defer a.denoiser.Close() //nolint:errcheck // nothing is written
+	a.never = make([]bool, r.V)
 	for _, id := range r.Never {
 		a.never[id] = true
 	}
@@ -49,6 +46,16 @@ func answer(ctx context.Context, m *model.Model, library string) (*Reference, er
 		return nil, err
 	}
 	return r, nil
+}
+
+// CompareModel holds a model, which ONNX Runtime runs in this process, against the reference. library is that of [Source].
+func (r *Reference) CompareModel(ctx context.Context, m *model.Model, library string) (*Verdict, error) {
+	a, err := r.open(ctx, m, library)
+	if err != nil {
+		return nil, err
+	}
+	defer a.denoiser.Close() //nolint:errcheck // nothing is written
+	return r.Compare("ONNX Runtime "+a.denoiser.Version(), a.run)
 }
 
 // rows are what is asked: row 0 is written from nothing but masks, the others from what they were given.
@@ -140,28 +147,58 @@ func (r *Reference) blank() {
 	}
 }
 
-// answering is a reference in the making.
+// answering is a model that answers for the rows of a reference, which may be in the making.
 type answering struct {
 	*Reference
 	ctx      context.Context
 	denoiser *onnx.Denoiser
-	never    []bool // [V]
+	most     int    // rows of a pass
+	never    []bool // [V], of a reference in the making
+	got      Answer // the last one, to be reused
 }
 
-// run is one pass over tokens [B, L].
-func (a *answering) run(tokens []int64) (*sampling.Statistics, error) {
-	b, err := a.denoiser.Batch(a.B, a.L)
+// open lets ONNX Runtime load a model.
+func (r *Reference) open(ctx context.Context, m *model.Model, library string) (*answering, error) {
+	d, err := onnx.Open(ctx, onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V}, onnx.Options{Head: onnx.HeadGo, Library: library})
 	if err != nil {
 		return nil, err
 	}
-	copy(b.Tokens, tokens)
-	copy(b.Attention, a.AttentionMask)
-	copy(b.Time, a.Timesteps)
-	clear(b.Active)
-	for i := range b.Params {
-		b.Params[i] = sampling.Params{TopP: 1}
+	needs := sampling.Needs{Logits: true, InsertionRate: m.InsertionRate, UnmaskRate: m.UnmaskRate}
+	if err := d.Configure(ctx, sampling.Head{Needs: needs, Suppress: m.Suppress()}); err != nil {
+		return nil, errors.Join(err, d.Close())
 	}
-	return a.denoiser.Run(a.ctx)
+	a := &answering{Reference: r, ctx: ctx, denoiser: d, most: r.B}
+	if m.FixedRows() > 0 {
+		a.most = min(a.most, m.FixedRows())
+	}
+	return a, nil
+}
+
+// run answers for tokens [B, L].
+func (a *answering) run(tokens []int64) (Answer, error) {
+	all := Answer{a.got.Logits[:0], a.got.InsertionRate[:0], a.got.UnmaskRate[:0]}
+	for first := 0; first < a.B; first += a.most {
+		b, err := a.denoiser.Batch(min(a.most, a.B-first), a.L)
+		if err != nil {
+			return Answer{}, err
+		}
+		copy(b.Tokens, tokens[first*a.L:])
+		copy(b.Attention, a.AttentionMask[first*a.L:])
+		if a.Timesteps != nil {
+			copy(b.Time, a.Timesteps[first:])
+		}
+		clear(b.Active)
+		for i := range b.Params {
+			b.Params[i] = sampling.Params{TopP: 1}
+		}
+		got, err := a.denoiser.Run(a.ctx)
+		if err != nil {
+			return Answer{}, err
+		}
+		all = Answer{append(all.Logits, got.Logits...), append(all.InsertionRate, got.InsertionRate...), append(all.UnmaskRate, got.UnmaskRate...)}
+	}
+	a.got = all
+	return all, nil
 }
 
 // write opens all masks.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mdmhost/mdmhost/exporters"
 	"github.com/mdmhost/mdmhost/framework/graph"
+	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
 
@@ -81,7 +82,11 @@ func (target) Verify(ctx context.Context, s *exporters.Source, o exporters.Optio
 	if err != nil {
 		return nil, err
 	}
-	v, err := answers(ctx, r, dir)
+	m, err := model.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	v, err := r.CompareModel(ctx, m, s.Library)
 	if err != nil {
 		return nil, err
 	}
