@@ -11,9 +11,9 @@ import (
 	"github.com/mdmhost/mdmhost/framework/wholefile"
 )
 
-// Network are the files that make the network in Python: model.py, config.json with some keys more, model.safetensors, and tokenizer.json,
-// mdm.json and generation_config.json as the source has them. Check has passed.
-func Network(s *exporters.Source, o exporters.Options, more map[string]any) (wholefile.Files, error) {
+// Network are the files that make the network in Python: model.py, config.json with some keys more, model.safetensors, extra.safetensors where the
+// source has tensors beside the network, and tokenizer.json, mdm.json and generation_config.json as the source has them. Check has passed.
+func Network(s *exporters.Source, o exporters.Options, keys map[string]any) (wholefile.Files, error) {
 	files, err := s.About()
 	if err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func Network(s *exporters.Source, o exporters.Options, more map[string]any) (who
 	if err != nil {
 		return nil, err
 	}
-	config, err := configJSON(s, more)
+	config, err := configJSON(s, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,22 @@ func Network(s *exporters.Source, o exporters.Options, more map[string]any) (who
 	files["config.json"] = wholefile.Bytes(config)
 	files["model.py"] = wholefile.Bytes(Script("model.py"))
 	files["model.safetensors"] = func(w io.Writer) error { return weights(w, s, o.Precision) }
+	more, err := Extra(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(more) > 0 { // in a file of their own, for model.safetensors is loaded strictly
+		files[network.ExtraName] = func(w io.Writer) error { return safetensors.Encode(w, more, map[string]string{"format": "pt"}) }
+	}
 	return files, nil
+}
+
+// Extra are the tensors beside the network that mdm.json speaks of, such as the exponents of a learned schedule. They keep their precision.
+func Extra(s *exporters.Source) ([]safetensors.Tensor, error) {
+	if s.Model.Config.ModelType != network.ModelType {
+		return nil, nil
+	}
+	return network.Extra(s.Model, "")
 }
 
 // Architecture is the class of Hugging Face's models that the network is.

@@ -7,6 +7,7 @@ import (
 	"text/template"
 
 	"github.com/mdmhost/mdmhost/exporters"
+	"github.com/mdmhost/mdmhost/exporters/pytorch"
 	"github.com/mdmhost/mdmhost/framework/network"
 )
 
@@ -17,10 +18,14 @@ var readmeTemplate = template.Must(template.New("README.md").Parse(readmeText))
 
 // readme is README.md of an export.
 func readme(s *exporters.Source) ([]byte, error) {
+	more, err := pytorch.Extra(s)
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
-	err := readmeTemplate.Execute(&b, map[string]any{
+	err = readmeTemplate.Execute(&b, map[string]any{
 		"Name": s.Name, "Auto": auto(s), "Insertion": s.Insertion(), "Timed": s.Config.Timed(), "Mask": s.MaskText(),
-		"Parameters": fmt.Sprintf("%.2f", float64(network.ParamCount(*s.Config))/1e6),
+		"Parameters": fmt.Sprintf("%.2f", float64(network.ParamCount(*s.Config))/1e6), "Extra": len(more) > 0,
 	})
 	return b.Bytes(), err
 }

@@ -65,6 +65,11 @@ func Import(ctx context.Context, dir, out string, o Options) (*Summary, error) {
 		return nil, err
 	}
 	defer weights.close()
+	if recipe.Ours() {
+		if err := weights.openExtra(dir); err != nil {
+			return nil, err
+		}
+	}
 	parameters, err := recipe.Assemble(weights.tensors)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", weights.name, strings.ReplaceAll(err.Error(), "\n", "\n"+weights.name+": "))

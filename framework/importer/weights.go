@@ -11,6 +11,7 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/importer/torchfile"
 	"github.com/mdmhost/mdmhost/framework/model/safetensors"
+	"github.com/mdmhost/mdmhost/framework/network"
 )
 
 // weights are the tensors of a checkpoint, in files that are mapped.
@@ -91,6 +92,29 @@ func openWeights(dir string) (*weights, error) {
 		hint = fmt.Sprintf("it holds %s, which cannot be imported: download the weights in one of these forms", strings.Join(other, ", "))
 	}
 	return nil, fmt.Errorf("%s: has no weights: expected model.safetensors, its shards with model.safetensors.index.json, or pytorch_model.bin; %s", dir, hint)
+}
+
+// openExtra adds what an export of a network of ours holds beside the network, if it does.
+func (w *weights) openExtra(dir string) error {
+	path := filepath.Join(dir, network.ExtraName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	f, err := safetensors.Open(path)
+	if err != nil {
+		return err
+	}
+	w.files, w.read = append(w.files, f), append(w.read, path)
+	for _, t := range f.Tensors() {
+		if !network.IsExtra(t.Name) {
+			return fmt.Errorf("%s: tensor %q: expected names that begin with %q or %q; take the file of the export again", path, t.Name, network.OrderPrefix, network.SchedulePrefix)
+		}
+		if slices.ContainsFunc(w.tensors, func(o safetensors.Tensor) bool { return o.Name == t.Name }) {
+			return fmt.Errorf("%s: tensor %q lies in %s, too; take one of them away", path, t.Name, w.name)
+		}
+	}
+	w.tensors = append(w.tensors, f.Tensors()...)
+	return nil
 }
 
 // open adds the tensors of a file. What was opened before is closed after an error.

@@ -18,6 +18,9 @@ const (
 	SchedulePrefix = "schedule." // learned schedules, such as schedule.exponents [V] (GenMD4)
 )
 
+// ExtraName is the file in which exports for other stacks hold those tensors, whose model.safetensors is the network's alone.
+const ExtraName = "extra.safetensors"
+
 // IsExtra tells whether a tensor's name begins with one of them.
 func IsExtra(name string) bool {
 	return strings.HasPrefix(name, OrderPrefix) || strings.HasPrefix(name, SchedulePrefix)
