@@ -2,6 +2,7 @@ package onnx_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,7 +85,7 @@ func TestRefused(t *testing.T) {
 type divided struct{ exporters.Target }
 
 func (divided) Files(ctx context.Context, s *exporters.Source, o exporters.Options) (wholefile.Files, error) {
-	m, err := onnx.Graph(s, o)
+	m, err := onnx.Graph(t.Context(), s, o)
 	if err != nil {
 		return nil, err
 	}
@@ -131,5 +132,15 @@ func TestExternalData(t *testing.T) {
 				t.Errorf("%s: the graph calls %q, which it does not define", precision, foreign)
 			}
 		}
+	}
+}
+
+// TestStopped: an interrupt ends the making of a graph.
+func TestStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := open(t, "stars")
+	cancel()
+	if _, err := onnx.Graph(ctx, s, exporters.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("found %v, expected %v", err, context.Canceled)
 	}
 }

@@ -37,6 +37,9 @@ func Files(ctx context.Context, s *exporters.Source, m *graph.Model, engine []by
 	}
 	out[modelName] = wholefile.Bytes(encoded)
 	digests := map[string]string{modelName: digest(encoded)}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if data != nil {
 		h := sha256.New()
 		if err := data(h); err != nil {

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -15,10 +16,14 @@ import (
 // Graph is the source's ONNX graph as o asks for it: precision, head, fixed rows and length. Its operators are ONNX's own, where they can be
 // said so: those of ONNX Runtime that networks of ours call have functions of stock operators under their names, which ONNX Runtime replaces
 // by its kernels and others inline ([Plain]). Types and shapes of values are written down, and so are the source's digest, the
-// precision and the program's version. The graph holds all of its data itself. The error says what the graph or the options do not allow.
-func Graph(s *exporters.Source, o exporters.Options) (*graph.Model, error) {
+// precision and the program's version. The graph holds all of its data itself. The error says what the graph or the options do not allow, or is that
+// of ctx, which is asked between the stages.
+func Graph(ctx context.Context, s *exporters.Source, o exporters.Options) (*graph.Model, error) {
 	m, err := load(s)
 	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if m, err = fix(m, s.Name, o.Rows, o.Length); err != nil {
@@ -26,6 +31,9 @@ func Graph(s *exporters.Source, o exporters.Options) (*graph.Model, error) {
 	}
 	if m, err = widen(m); err != nil {
 		return nil, fmt.Errorf("model %s: %w", s.Name, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	switch o.Precision {
 	case "", exporters.FP32:
@@ -42,6 +50,9 @@ func Graph(s *exporters.Source, o exporters.Options) (*graph.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", s.Name, err)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if o.Head == exporters.HeadStatistics {
 		if m, err = runtime.WithStatistics(m, s.Name, s.V, s.Manifest.LogitsShift, s.Suppress()); err != nil {
 			return nil, err
@@ -52,6 +63,9 @@ func Graph(s *exporters.Source, o exporters.Options) (*graph.Model, error) {
 	}
 	if err := graph.Check(m); err != nil {
 		return nil, fmt.Errorf("model %s: %w", s.Name, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	return describe(graph.WithShapes(m), s, o), nil
 }

@@ -64,7 +64,7 @@ func Check(s *exporters.Source, o exporters.Options) error {
 }
 
 func (target) Files(ctx context.Context, s *exporters.Source, o exporters.Options) (wholefile.Files, error) {
-	m, err := Graph(s, o)
+	m, err := Graph(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (target) Info() exporters.Info {
 func (target) Check(s *exporters.Source, o exporters.Options) error { return onnx.Check(s, o) }
 
 func (target) Files(ctx context.Context, s *exporters.Source, o exporters.Options) (wholefile.Files, error) {
-	m, err := onnx.Graph(s, o)
+	m, err := onnx.Graph(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (target) Files(ctx context.Context, s *exporters.Source, o exporters.Option
 	}
 	files["config.json"], files["mdm.json"] = wholefile.Bytes(config), wholefile.Bytes(manifest)
 	o.Head = exporters.HeadStatistics
-	graph, err := onnx.Graph(s, o)
+	graph, err := onnx.Graph(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}
