@@ -85,7 +85,7 @@ func TestRefused(t *testing.T) {
 type divided struct{ exporters.Target }
 
 func (divided) Files(ctx context.Context, s *exporters.Source, o exporters.Options) (wholefile.Files, error) {
-	m, err := onnx.Graph(t.Context(), s, o)
+	m, err := onnx.Graph(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}
