@@ -12,7 +12,7 @@ import (
 	"github.com/mdmhost/mdmhost/exporters/safetensors"
 	"github.com/mdmhost/mdmhost/exporters/transformers"
 	"github.com/mdmhost/mdmhost/exporters/web"
-	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/nearest"
 )
 
 // All are the targets, in the order in which people are told of them.
@@ -43,5 +43,5 @@ func Find(name string) (exporters.Target, error) {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown target %q%s", name, config.DidYouMean(name, Names()))
+	return nil, fmt.Errorf("unknown target %q%s", name, nearest.DidYouMean(name, Names()))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/train"
+	"github.com/mdmhost/mdmhost/framework/nearest"
 )
 
 // plannedHelp explains --bound.
@@ -36,7 +37,7 @@ func boundFlag(c *cobra.Command) *bound {
 // check refuses an unknown bound, and flags that mean nothing with one.
 func (b *bound) check(c *cobra.Command, without ...string) error {
 	if !slices.Contains(train.PlannedBounds(), b.name) {
-		return usagef("--bound: no bound %q%s", b.name, config.DidYouMean(b.name, train.PlannedBounds()))
+		return usagef("--bound: no bound %q%s", b.name, nearest.DidYouMean(b.name, train.PlannedBounds()))
 	}
 	for _, flag := range without {
 		if c.Flags().Changed(flag) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/nearest"
 	"github.com/mdmhost/mdmhost/framework/synthetic"
 )
 
@@ -89,7 +89,7 @@ func newMakeStars() *cobra.Command {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		s, ok := synthetic.StarSizes[*name]
 		if !ok {
-			return usagef("--size: expected one of %s, found %s%s", strings.Join(sizes, ", "), *name, config.DidYouMean(*name, sizes))
+			return usagef("--size: expected one of %s, found %s%s", strings.Join(sizes, ", "), *name, nearest.DidYouMean(*name, sizes))
 		}
 		s.Degree, s.IDs = cmp.Or(*degree, s.Degree), cmp.Or(*ids, s.IDs)
 		if f.Changed("plan") {

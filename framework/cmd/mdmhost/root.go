@@ -13,6 +13,7 @@ import (
 	"github.com/mdmhost/mdmhost/exporters"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/results"
+	"github.com/mdmhost/mdmhost/framework/nearest"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
@@ -92,7 +93,7 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := config.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+	if near := nearest.Word(unknown.GetSpecifiedName(), names); near != "" {
 		return usagef("%w; did you mean --%s?", err, near)
 	}
 	return usage{err}
@@ -110,7 +111,7 @@ func noArgs(c *cobra.Command, args []string) error {
 		}
 	}
 	if len(names) > 0 {
-		return usagef("%s: unknown command %q%s", c.CommandPath(), args[0], config.DidYouMean(args[0], names))
+		return usagef("%s: unknown command %q%s", c.CommandPath(), args[0], nearest.DidYouMean(args[0], names))
 	}
 	return usagef("%s: expected no arguments, found %s", c.CommandPath(), strings.Join(args, " "))
 }

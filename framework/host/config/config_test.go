@@ -384,17 +384,3 @@ func TestSettingsLeaveOutWhatDoesNotMatter(t *testing.T) {
 		}
 	}
 }
-
-// Only names that are near are guessed.
-func TestNearest(t *testing.T) {
-	for name, want := range map[string]string{
-		"foo": "", "x": "", "lgo": "", "stps": "steps", "temprature": "sampling.temperature", "cdua": "", "planer.name": "planner.name",
-	} {
-		if got := config.Nearest(name, []string{"plugins.log", "steps", "sampling.temperature", "planner.name"}); got != want {
-			t.Errorf("%s: expected %q, found %q", name, want, got)
-		}
-	}
-	if got := config.Nearest("cdua", []string{"cpu", "cuda", "auto"}); got != "cuda" {
-		t.Errorf("cdua: found %q", got)
-	}
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/knadh/koanf/v2"
 
 	"github.com/mdmhost/mdmhost/configs"
+	"github.com/mdmhost/mdmhost/framework/nearest"
 )
 
 // Sources is where a configuration comes from besides the defaults.
@@ -77,7 +78,7 @@ func readFile(s Sources) ([]setting, Problems) {
 		if preset, ok := configs.Read(name); ok {
 			return parseFile(name+".yaml", preset, LayerFile)
 		}
-		return nil, Problems{{origin, "", fmt.Sprintf("no file or preset %q%s", name, DidYouMean(name, configs.Names()))}}
+		return nil, Problems{{origin, "", fmt.Sprintf("no file or preset %q%s", name, nearest.DidYouMean(name, configs.Names()))}}
 	}
 	if err != nil {
 		return nil, Problems{{origin, "", err.Error()}}
@@ -175,7 +176,7 @@ var sessionGroups = []string{"session", "optimization", "ep", "mlas", "memory"}
 // sessionEntry returns the text that ONNX Runtime takes for every entry.
 func sessionEntry(name string, value any) (string, error) {
 	if group, _, ok := strings.Cut(name, "."); !ok || !slices.Contains(sessionGroups, group) {
-		return "", fmt.Errorf("no session entry of ONNX Runtime begins with %q%s", group, DidYouMean(group, sessionGroups))
+		return "", fmt.Errorf("no session entry of ONNX Runtime begins with %q%s", group, nearest.DidYouMean(group, sessionGroups))
 	}
 	switch v := value.(type) {
 	case Text:
@@ -194,7 +195,7 @@ func suggest(s setting) string {
 	for _, k := range Keys {
 		candidates = append(candidates, k.Name)
 	}
-	near := Nearest(s.key, candidates)
+	near := nearest.Word(s.key, candidates)
 	if near == "" {
 		return "; `mdmhost config print` lists the keys"
 	}

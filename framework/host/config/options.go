@@ -13,6 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/mdmhost/mdmhost/framework/nearest"
 )
 
 // PlannerOptions checks the planner's options against its schema; see [ValidateOptions].
@@ -60,7 +62,7 @@ func ValidateOptions(schema string, options map[string]any, where func(name stri
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		p, known := shape.Properties[name]
 		if !known && (shape.AdditionalProperties == nil || shape.AdditionalProperties == false) {
-			add(name, "unknown option"+DidYouMean(name, slices.Collect(maps.Keys(shape.Properties)))+noOptions(len(shape.Properties)))
+			add(name, "unknown option"+nearest.DidYouMean(name, slices.Collect(maps.Keys(shape.Properties)))+noOptions(len(shape.Properties)))
 			continue
 		}
 		typed[name] = p.convert(options[name])
@@ -146,7 +148,7 @@ func (p property) key() *Key {
 // meant names the allowed text that is near to what was given.
 func (p property) meant(given any) string {
 	text, _ := given.(string)
-	return perhaps(text, p.texts())
+	return nearest.Perhaps(text, p.texts())
 }
 
 // convert gives a text the type of the property, another than string where it can; what does not convert stays a string

@@ -3,10 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/agext/levenshtein"
 )
 
 // Layer is the kind of source that a value came from; a later layer wins.
@@ -75,41 +72,4 @@ func (p Problems) err() error {
 		return nil
 	}
 	return p
-}
-
-// Nearest returns the candidate that name was probably meant to be, or "". The last part of a dotted candidate counts
-// as a name of its own, so that "temprature" finds "sampling.temperature". At most a third of the letters differ, or two in
-// names of at least four, or one.
-func Nearest(name string, candidates []string) string {
-	best, least := "", min(max(2, len(name)/3), len(name)/2)+1
-	for _, c := range slices.Sorted(slices.Values(candidates)) {
-		d := levenshtein.Distance(name, c, nil)
-		if !strings.Contains(name, ".") {
-			d = min(d, levenshtein.Distance(name, c[strings.LastIndexByte(c, '.')+1:], nil))
-		}
-		if d < least || (d == least && best != "" && apart(c, name) < apart(best, name)) {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// apart compares lengths: of two names that are equally near, the one of the same length was rather meant, since letters
-// are more often swapped than lost.
-func apart(a, b string) int { return max(len(a)-len(b), len(b)-len(a)) }
-
-// DidYouMean returns "; did you mean X?", or what there is when nothing is near.
-func DidYouMean(name string, candidates []string) string {
-	if text := perhaps(name, candidates); text != "" || len(candidates) == 0 {
-		return text
-	}
-	return "; there are " + strings.Join(slices.Sorted(slices.Values(candidates)), ", ")
-}
-
-// perhaps returns "; did you mean X?", or nothing when nothing is near.
-func perhaps(name string, candidates []string) string {
-	if n := Nearest(name, candidates); n != "" {
-		return fmt.Sprintf("; did you mean %s?", n)
-	}
-	return ""
 }

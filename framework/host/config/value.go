@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mdmhost/mdmhost/framework/nearest"
 )
 
 // Kind is the type of a setting's value.
@@ -36,7 +38,7 @@ func (k *Key) parse(v any) (any, error) {
 	switch n := out.(type) {
 	case string:
 		if k.Enum != nil && !slices.Contains(k.Enum, n) {
-			return nil, fmt.Errorf("expected %s, found %q%s", k.expected(), n, perhaps(strings.ToLower(n), k.Enum))
+			return nil, fmt.Errorf("expected %s, found %q%s", k.expected(), n, nearest.Perhaps(strings.ToLower(n), k.Enum))
 		}
 	case int:
 		ok = k.within(float64(n))

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/nearest"
 )
 
 // PromptKind says how a question is to be read.
@@ -85,7 +85,7 @@ func readQuestion(text []byte) (Question, error) {
 		key, _ := t.(string)
 		switch kind := PromptKind(key); {
 		case kind != Prompt && kind != Infill && kind != Tokens:
-			return q, fmt.Errorf("%s: unknown key%s", key, config.DidYouMean(key, []string{string(Prompt), string(Infill), string(Tokens)}))
+			return q, fmt.Errorf("%s: unknown key%s", key, nearest.DidYouMean(key, []string{string(Prompt), string(Infill), string(Tokens)}))
 		case q.Kind != "":
 			return q, fmt.Errorf("expected one of prompt, infill and tokens, found %s and %s; leave one", q.Kind, kind)
 		default:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/evaluate"
 	"github.com/mdmhost/mdmhost/framework/host/config"
+	"github.com/mdmhost/mdmhost/framework/nearest"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/framework/training/spec"
 )
@@ -44,7 +45,7 @@ var plannedPlanners = map[string][]struct{ name, schema string }{
 // name one that samples.
 func chooseMethod(cfg *config.Config, p PlannedOptions) (*method, error) {
 	if !slices.Contains(PlannedBounds(), p.Bound) {
-		return nil, config.Problems{{Text: fmt.Sprintf("no bound %q of a planned sampler%s", p.Bound, config.DidYouMean(p.Bound, PlannedBounds()))}}
+		return nil, config.Problems{{Text: fmt.Sprintf("no bound %q of a planned sampler%s", p.Bound, nearest.DidYouMean(p.Bound, PlannedBounds()))}}
 	}
 	list := plannedPlanners[p.Bound]
 	m := &method{planner: list[0].name}
@@ -61,7 +62,7 @@ func chooseMethod(cfg *config.Config, p PlannedOptions) (*method, error) {
 	}
 	at := slices.Index(names, m.planner)
 	if at < 0 {
-		return nil, config.Problems{{Origin: cfg.Origin("planner.name"), Key: "planner.name", Text: fmt.Sprintf("bound %s knows no planner %q%s", p.Bound, m.planner, config.DidYouMean(m.planner, names))}}
+		return nil, config.Problems{{Origin: cfg.Origin("planner.name"), Key: "planner.name", Text: fmt.Sprintf("bound %s knows no planner %q%s", p.Bound, m.planner, nearest.DidYouMean(m.planner, names))}}
 	}
 	given := maps.Clone(cfg.Planner.Options)
 	maps.DeleteFunc(given, func(name string, _ any) bool { return !flag("planner." + name) })

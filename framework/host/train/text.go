@@ -9,8 +9,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/results"
+	"github.com/mdmhost/mdmhost/framework/nearest"
 )
 
 // Text is what a score is asked of: Text, maybe after a Prompt that is given; or Tokens, taken as they are; or the Answer to the
@@ -55,7 +55,7 @@ func readText(line []byte) (t Text, err error) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		switch {
 		case !slices.Contains(textKeys, key):
-			return t, fmt.Errorf("%s: unknown key%s", key, config.DidYouMean(key, textKeys))
+			return t, fmt.Errorf("%s: unknown key%s", key, nearest.DidYouMean(key, textKeys))
 		case string(object[key]) == "null":
 			return t, fmt.Errorf("%s: expected a value, found null; leave it out", key)
 		}

@@ -227,7 +227,7 @@ func (a *assembly) near(name string) string {
 			known = append(known, from+suffix)
 		}
 	}
-	return nearest(a.recipe.family.plain(name), known)
+	return meant(a.recipe.family.plain(name), known)
 }
 
 // err lists the problems, the first ones of many.

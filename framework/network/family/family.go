@@ -166,7 +166,7 @@ func (r *Recipe) read(values map[string]any) (found problems) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if r.draft.null[key] = values[key] == nil; rules[key] == nil {
-			found.add(key, "is no key of model_type %s%s; remove it if it means nothing to the network", r.ModelType, nearest(key, slices.Sorted(maps.Keys(rules))))
+			found.add(key, "is no key of model_type %s%s; remove it if it means nothing to the network", r.ModelType, meant(key, slices.Sorted(maps.Keys(rules))))
 		}
 	}
 	return found

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
-
+	"github.com/mdmhost/mdmhost/framework/nearest"
 	"github.com/mdmhost/mdmhost/framework/network"
 )
 
@@ -177,18 +176,12 @@ func sorted(m map[string]string) (out []string) {
 	return out
 }
 
-// nearest is ", nearest NAME" where a known word is close to an unknown one.
-func nearest(word string, known []string) string {
-	best, distance := "", 1+max(2, len(word)/3)
-	for _, k := range known {
-		if d := levenshtein.Distance(word, k, nil); d < distance {
-			best, distance = k, d
-		}
+// meant is ", the nearest is NAME" where a known word is close to an unknown one.
+func meant(word string, known []string) string {
+	if best := nearest.Word(word, known); best != "" {
+		return fmt.Sprintf(", the nearest is %q", best)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(", the nearest is %q", best)
+	return ""
 }
 
 // problems are what is wrong, under the key where it is.
