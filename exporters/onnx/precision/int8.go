@@ -2,7 +2,7 @@ package precision
 
 import (
 	"fmt"
-	"maps"
+	"slices"
 
 	"github.com/mdmhost/mdmhost/framework/graph"
 )
@@ -141,29 +141,16 @@ func (q *int8s) weight(m matrix) (weight, error) {
 
 // needed are the nodes that matter to the logits; all where the graph has no output of that name.
 func needed(g *graph.Graph) map[*graph.Node]bool {
-	by := newSources(g).producer
-	matters, seen := map[*graph.Node]bool{}, map[string]bool{}
-	var follow func(name string)
-	follow = func(name string) {
-		n := by[name]
-		if seen[name] || n == nil {
-			return
-		}
-		seen[name], matters[n] = true, true
-		for in := range maps.Keys(reads(n)) {
-			follow(in)
-		}
-	}
-	logits := false
+	var outputs []string
 	for _, o := range g.Outputs {
-		if o.Name == "logits" {
-			logits = true
-		}
+		outputs = append(outputs, o.Name)
 	}
-	for _, o := range g.Outputs {
-		if !logits || o.Name == "logits" {
-			follow(o.Name)
-		}
+	if slices.Contains(outputs, "logits") {
+		outputs = []string{"logits"}
+	}
+	matters := map[*graph.Node]bool{}
+	for _, n := range graph.Keep(&graph.Model{Graph: g}, outputs...).Graph.Nodes {
+		matters[n] = true
 	}
 	return matters
 }
