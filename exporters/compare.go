@@ -88,11 +88,7 @@ func (r *Reference) rewrite(v *Verdict, answer func([]int64) (Answer, error)) er
 					own, token, most = p, id, p1
 				}
 			}
-			if v.Tokens++; own != at || token != r.Written[at] {
-				if v.TokenErrors++; r.Margin[at] < nearTie {
-					v.NearTies++
-				}
-			}
+			r.Count(v, at, own, token)
 		}
 		for p, order := range r.Order {
 			if order == pass {
@@ -101,4 +97,13 @@ func (r *Reference) rewrite(v *Verdict, answer func([]int64) (Answer, error)) er
 		}
 	}
 	return nil
+}
+
+// Count adds a choice to the verdict: where the source opened position at, counted through [B, L], the stack would have opened own with token.
+func (r *Reference) Count(v *Verdict, at, own int, token int64) {
+	if v.Tokens++; own != at || token != r.Written[at] {
+		if v.TokenErrors++; r.Margin[at] < nearTie {
+			v.NearTies++
+		}
+	}
 }

@@ -19,9 +19,6 @@ import (
 //go:embed verify
 var verifier embed.FS
 
-// near is the margin below which two choices are equally good.
-const near = 1e-5
-
 // asked is reference.json: [exporters.Reference] by rows without their padding, and texts.
 type asked struct {
 	Rows      [][]int64  `json:"rows"`
@@ -87,7 +84,7 @@ func (target) Verify(ctx context.Context, s *exporters.Source, o exporters.Optio
 	if err := sameRows(s.Model, f.Examples, &a); err != nil {
 		return nil, err
 	}
-	v := &exporters.Verdict{Stack: stack(a.Agent), Tokens: len(a.Choices), Limit: r.Limit()}
+	v := &exporters.Verdict{Stack: stack(a.Agent), Limit: r.Limit()}
 	for _, n := range lengths {
 		v.Positions += n
 	}
@@ -154,12 +151,7 @@ func count(v *exporters.Verdict, r *exporters.Reference, choices [][4]int) error
 		if i < 0 || i >= r.B || at < 0 || at >= r.L {
 			return fmt.Errorf("the browser names position %d of row %d, which is not there", at, i)
 		}
-		if p := i*r.L + at; own != at || int64(token) != r.Written[p] {
-			v.TokenErrors++
-			if r.Margin[p] < near {
-				v.NearTies++
-			}
-		}
+		r.Count(v, i*r.L+at, i*r.L+own, int64(token))
 	}
 	return nil
 }
