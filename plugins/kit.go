@@ -6,5 +6,5 @@ import "embed"
 
 // Kit is the source of the packages that plugins are compiled with, by path below this folder, as [framework.Kit] is.
 //
-//go:embed plugintest/*.go proto/mdmhost/v1/*.go proto/shm/*.go proto/wire/*.go sdk/*.go sdk/count/*.go sdk/options/*.go sdk/trainer/*.go supervise/*.go
+//go:embed plugintest/*.go proto/mdmhost/v1/*.go proto/shm/*.go proto/wire/*.go recording/*.go sdk/*.go sdk/count/*.go sdk/options/*.go sdk/trainer/*.go supervise/*.go
 var Kit embed.FS

@@ -30,6 +30,11 @@ func (b bench) open(ctx context.Context, threads int, inProcess bool, session ..
 		key, value, _ := strings.Cut(entry, "=")
 		given = append(given, config.Assignment{Key: "runtime.session_config." + key, Value: value, Flag: "bench"})
 	}
+	return openHost(ctx, inProcess, given)
+}
+
+// openHost opens a host with nothing but these settings.
+func openHost(ctx context.Context, inProcess bool, given []config.Assignment) (*loop, error) {
 	cfg, err := config.Load(config.Sources{Flags: given})
 	if err != nil {
 		return nil, err

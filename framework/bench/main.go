@@ -24,15 +24,16 @@ import (
 
 // bench is what all measurements share.
 type bench struct {
-	model   string // directory of rxnfp-bert
-	growing string // directory of an insertion model
-	data    string // directory of the project's data
-	binary  string // mdmhost
-	python  string // interpreter that has the peers
-	kit     string // interpreter that has what the Python kit needs
-	budget  time.Duration
-	profile bool   // print where the time of a gradient step goes
-	setting string // the one setting of gradient steps that is measured; "": all
+	model    string // directory of rxnfp-bert
+	growing  string // directory of an insertion model
+	data     string // directory of the project's data
+	binary   string // mdmhost
+	python   string // interpreter that has the peers
+	kit      string // interpreter that has what the Python kit needs
+	budget   time.Duration
+	profile  bool   // print where the time of a gradient step goes
+	provider string // that the groups cuda and cuda-train measure
+	setting  string // the one setting of gradient steps that is measured; "": all
 }
 
 func main() {
@@ -57,6 +58,7 @@ func main() {
 	flag.DurationVar(&b.budget, "budget", 15*time.Second, "time for each figure, about")
 	flag.BoolVar(&b.profile, "profile", false, "print where the time of a gradient step goes, by operator")
 	flag.StringVar(&b.setting, "setting", "", "measure the gradient steps of this setting alone, such as molecule_order")
+	flag.StringVar(&b.provider, "provider", "cuda", "what the groups cuda and cuda-train measure: cuda, or cpu to try them without a GPU")
 	flag.StringVar(&b.growing, "insertion", "framework/model/embedded/molecule-insertion", "`directory` of the insertion model that is sampled from")
 	flag.Parse()
 	// The benchmarks of the runtime run in another folder.
@@ -85,7 +87,7 @@ func (b bench) run(ctx context.Context, only []string) error {
 	groups := []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"planners", b.planners}, {"head", b.head}, {"start", b.start}, {"insertion", b.insertion}, {"kits", b.kits}, {"train", b.train}, {"twin", b.twin}, {"export", b.export}, {"import", b.imports}}
+	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"planners", b.planners}, {"head", b.head}, {"start", b.start}, {"insertion", b.insertion}, {"kits", b.kits}, {"train", b.train}, {"twin", b.twin}, {"export", b.export}, {"import", b.imports}, {"cuda", b.cuda}, {"cuda-train", b.cudaTrain}, {"serve", b.serve}}
 	if len(only) == 0 {
 		only = []string{"nfe", "plugin", "planners", "head", "start"}
 	}
@@ -95,7 +97,7 @@ func (b bench) run(ctx context.Context, only []string) error {
 			known = known || g.name == name
 		}
 		if !known {
-			return fmt.Errorf("argument %s: expected some of nfe, plugin, planners, head, start, insertion, kits, train, twin, export, import, or nothing for the first five", name)
+			return fmt.Errorf("argument %s: expected some of nfe, plugin, planners, head, start, insertion, kits, train, twin, export, import, cuda, cuda-train, serve, or nothing for the first five", name)
 		}
 	}
 	fmt.Printf("# %s/%s, %d cores, load %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load())

@@ -94,7 +94,7 @@ func (b bench) compareSteps(ctx context.Context, dir string, s *setting, threads
 		figures[r.name] = [3]float64{median(ms[i]), median(r.cpu), r.peak}
 		fmt.Printf("#   %-20s %8.1f %8.1f %6.0f\n", r.name, median(ms[i]), median(r.cpu), r.peak)
 	}
-	profile, err := profileSteps(ctx, at, threads)
+	profile, err := profileSteps(ctx, at, threads, "kernels")
 	if err != nil {
 		return err
 	}

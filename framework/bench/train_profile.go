@@ -19,6 +19,8 @@ type profile struct {
 	total    float64
 	products float64 // of matrix products: what is left of a step if everything else were free
 	rows     []profileRow
+	places   map[string]int // nodes by the provider that ran them
+	onCPU    map[string]int // nodes by their operator that the CPU ran
 }
 
 type profileRow struct {
@@ -30,10 +32,10 @@ type profileRow struct {
 // profiledSteps are the steps of a profile; the first does not count.
 const profiledSteps = 6
 
-// profileSteps takes a few steps in a process that writes a profile.
-func profileSteps(ctx context.Context, dir string, threads int) (*profile, error) {
-	prefix := filepath.Join(dir, fmt.Sprintf("profile-t%d", threads))
-	p, err := startStepper(ctx, dir, threads, "kernels", prefix)
+// profileSteps takes a few steps of a form in a process that writes a profile.
+func profileSteps(ctx context.Context, dir string, threads int, form string) (*profile, error) {
+	prefix := filepath.Join(dir, fmt.Sprintf("profile-%s-t%d", form, threads))
+	p, err := startStepper(ctx, dir, threads, form, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -64,20 +66,25 @@ func readProfile(path string) (*profile, error) {
 		Dur       float64 // microseconds
 		Args      struct {
 			Operator string `json:"op_name"`
+			Provider string `json:"provider"`
 		}
 	}
 	if err := json.Unmarshal(text, &events); err != nil {
 		return nil, fmt.Errorf("profile %s: %w", path, err)
 	}
-	times, operator := map[string][]float64{}, map[string]string{}
+	times, operator, provider := map[string][]float64{}, map[string]string{}, map[string]string{}
 	for _, e := range events {
 		if e.Cat == "Node" && strings.HasSuffix(e.Name, "_kernel_time") {
 			times[e.Name], operator[e.Name] = append(times[e.Name], e.Dur/1e3), e.Args.Operator
+			provider[e.Name] = e.Args.Provider
 		}
 	}
-	p, rows := &profile{}, map[string]*profileRow{}
+	p, rows := &profile{places: map[string]int{}, onCPU: map[string]int{}}, map[string]*profileRow{}
 	for name, ms := range times {
 		of := operator[name]
+		if p.places[provider[name]]++; provider[name] == "CPUExecutionProvider" {
+			p.onCPU[of]++
+		}
 		if rows[of] == nil {
 			rows[of] = &profileRow{operator: of}
 		}

@@ -26,8 +26,9 @@ import (
 // forms of our step: stock operators alone, fused kernels, and these with attention that is computed again in the backward pass.
 var forms = []string{"standard", "kernels", "recompute"}
 
+// A form may name a provider, as in standard@cuda; without one it runs on the CPU.
 func optionsOf(form string) (autodiff.Options, string) {
-	if form == "standard" {
+	if form, _, _ = strings.Cut(form, "@"); form == "standard" {
 		return autodiff.Options{}, onnx.KernelsStandard
 	}
 	return autodiff.Options{Kernels: true, Recompute: form == "recompute"}, onnx.KernelsFused
@@ -48,7 +49,8 @@ func startStepper(ctx context.Context, dir string, threads int, form, profile st
 // serveSteps takes a step for every line of the standard input.
 func serveSteps(ctx context.Context, dir string, threads int, form, profile string) (err error) {
 	way, kernels := optionsOf(form)
-	device, err := onnx.OpenDevice(ctx, onnx.Options{Threads: threads, Profile: profile, Kernels: kernels})
+	_, provider, _ := strings.Cut(form, "@")
+	device, err := onnx.OpenDevice(ctx, onnx.Options{Provider: provider, Threads: threads, Profile: profile, Kernels: kernels})
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,12 @@ func (c *canvas) next(a *Advance) (Advance, bool) {
 	return a.later(c.step - c.passAt)
 }
 
-// ahead returns the next step of every row of the last pass, and whether all of them have one.
+// ahead returns the next step of every row of the last pass, and whether all of them have one. None is taken while a row waits that the
+// sampler could admit.
 func (l *Loop) ahead() ([]Advance, bool) {
+	if l.Live && l.used < len(l.slots) && l.waits() {
+		return nil, false
+	}
 	next := l.pass.next[:0]
 	for i := range l.pass.asked {
 		a := &l.pass.asked[i]

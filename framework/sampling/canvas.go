@@ -9,6 +9,7 @@ import (
 // canvas is one row on its way: its tokens, which of them are masked or fixed, and what happened to it.
 type canvas struct {
 	request Request
+	stream  rowStream
 	tokens  []int32 // [L]
 	flags   []Flags // [L]
 	blocks  []block

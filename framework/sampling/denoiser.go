@@ -19,6 +19,7 @@ type Head struct {
 	Draw     Draw
 	Filter   bool // some row uses top-k, top-p or min-p
 	Below    bool // top-p keeps only tokens whose own cumulative mass is at most p, and the first (MDLM, ReMDM)
+	Tempered bool // some row may have a temperature other than 0 and 1
 	Present  bool // written positions need statistics too (planners that remask)
 
 	// Guidance is w of classifier-free guidance, logits = un + (w+1) (cond - un); 0 is off and runs one pass, not two.
@@ -66,6 +67,8 @@ type Batch struct {
 	Active    []uint8   // [B, L] 1 = statistics wanted; elsewhere the results are undefined
 	Params    []Params  // [B]
 	Slots     []int32   // [B] where each row lives in the run's batch: the key of statistics with memory (kl_prev)
+	Index     []int64   // [B] the rows' numbers in the run; nil where the runtime does not read them
+	Step      []int32   // [B] the steps that they have done; likewise
 	Fresh     []uint8   // [B] 1 = the row is new in its slot or begins a block, and the slot's memory is forgotten
 	Lo, Hi    []int32   // [B] statistics are wanted in [Lo, Hi) of a row (right-shifted models read the position before it as well); nil where the runtime always runs whole rows
 	Masked    []int64   // [B, L] 1 = the token is a proposal for a masked position: for planner networks that take it, else nil
@@ -108,6 +111,8 @@ type Statistics struct {
 	UnmaskRate    []float32 // [B, L] as the model gives it
 
 	Logits []float32 // [B, L, V], in the memory given by Options of the runtime when it crosses to a plugin
+
+	Failed []error // [B] why a row ends with this pass, alone; nil where it goes on, or in place of the slice where all do
 }
 
 // Denoiser is a loaded model: the one narrow interface of every runtime. It is used by one goroutine at a time, except

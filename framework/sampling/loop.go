@@ -38,6 +38,14 @@ type LoopConfig struct {
 	RunID        string
 	// Next returns the waiting rows one by one.
 	Next func() (Request, bool)
+	// Live tells that a Next without a row may have one later, so that it is asked again as long as the run has rows. The run
+	// ends when it has none and none waits.
+	Live bool
+	// Wait, of a live run, is asked when the run has no rows and none waits. It returns when one may be there; where there is
+	// none then, the run ends. ctx ends with the sampler that waits. nil does not wait.
+	Wait func(ctx context.Context) error
+	// Account is told where the time went, after each forward pass; nil is not.
+	Account func(Accounts)
 	// Sink takes finished rows, in the order in which they finish.
 	Sink      func(Result) error
 	Observers []Observer
@@ -97,6 +105,11 @@ func (l *Loop) Accounts() Accounts {
 func (l *Loop) Admit(ctx context.Context) ([]RowState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.Live && l.Wait != nil && l.used == 0 && !l.waits() {
+		if err := l.idle(ctx); err != nil {
+			return nil, err
+		}
+	}
 	var out []RowState
 	for slot, c := range l.slots {
 		if c != nil {
@@ -122,18 +135,29 @@ func (l *Loop) Admit(ctx context.Context) ([]RowState, error) {
 	return out, nil
 }
 
+// idle waits for rows to come.
+func (l *Loop) idle(ctx context.Context) error {
+	l.mu.Unlock() // for Accounts
+	defer l.mu.Lock()
+	return l.Wait(ctx)
+}
+
+// waits tells whether a row waits, which it then holds.
+func (l *Loop) waits() bool {
+	if l.waiting == nil && !l.ended {
+		if r, ok := l.Next(); ok {
+			l.waiting = &r
+		} else {
+			l.ended = !l.Live
+		}
+	}
+	return l.waiting != nil
+}
+
 // take returns the next row, or nil when none waits or none fits beside the rows in use.
 func (l *Loop) take() (*canvas, error) {
-	if l.waiting == nil {
-		if l.ended {
-			return nil, nil
-		}
-		r, ok := l.Next()
-		if !ok {
-			l.ended = true
-			return nil, nil
-		}
-		l.waiting = &r
+	if !l.waits() {
+		return nil, nil
 	}
 	if !l.caps.Padding && l.used > 0 { // without an attention mask only rows of one length share a batch
 		i := slices.IndexFunc(l.slots, func(c *canvas) bool { return c != nil })
@@ -142,6 +166,9 @@ func (l *Loop) take() (*canvas, error) {
 		}
 	}
 	c, err := newCanvas(*l.waiting, l.MaskID, max(l.caps.V, l.V), l.Blocks, l.Growth, time.Now())
+	if err == nil {
+		c.stream = l.stream.streamOf(l.waiting)
+	}
 	l.waiting = nil
 	return c, err
 }

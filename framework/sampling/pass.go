@@ -2,6 +2,7 @@ package sampling
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -50,6 +51,9 @@ func (l *Loop) denoise(ctx context.Context, rows []Advance, needs *Needs) error 
 		}
 		c := l.slots[r.Slot]
 		c.passAt, c.planned = c.step, false
+		if r := &c.request; c.finish == "" && r.Context != nil && r.Context.Err() != nil {
+			c.finish = FinishCancelled
+		}
 		if c.finish != "" {
 			continue
 		}
@@ -99,6 +103,9 @@ func (l *Loop) forward(ctx context.Context, length int) error {
 	if stats.Partial {
 		l.accounts.Partial++
 	}
+	if l.Account != nil {
+		l.Account(l.accounts)
+	}
 	p.stats = stats
 	l.blankPassive()
 	l.dropFaulty()
@@ -140,6 +147,9 @@ func (l *Loop) fill(length int) error {
 			l.Guidance.hide(tokens, b.Unconditional[i*length:(i+1)*length], c.flags, l.MaskID)
 		}
 		b.Params[i], b.Slots[i], b.Fresh[i] = c.request.Params, int32(a.Slot), 0
+		if b.Index != nil {
+			b.Index[i], b.Step[i] = c.request.Index, int32(c.step)
+		}
 		if c.nfe <= c.since {
 			b.Fresh[i] = 1
 		}
@@ -158,11 +168,11 @@ func (l *Loop) fill(length int) error {
 				v := len(b.Gumbel) / (b.B * length)
 				for j := c.lo; j < c.reach; j++ {
 					if active[j] != 0 {
-						l.stream.TokenGumbels(b.Gumbel[(i*length+j)*v:(i*length+j+1)*v], c.request.Index, c.step, j)
+						c.stream.TokenGumbels(b.Gumbel[(i*length+j)*v:(i*length+j+1)*v], c.stream.row, c.step, j)
 					}
 				}
 			} else {
-				l.stream.Uniforms(b.Uniform[i*length+c.lo:i*length+c.reach], c.request.Index, c.step, c.lo, PurposeDraw)
+				c.stream.Uniforms(b.Uniform[i*length+c.lo:i*length+c.reach], c.stream.row, c.step, c.lo, PurposeDraw)
 			}
 		}
 	}
@@ -202,27 +212,35 @@ func (l *Loop) dropFaulty() {
 		if p.stats.Partial {
 			c.partial += l.Guidance.forwards()
 		}
+		if p.stats.Failed != nil && p.stats.Failed[i] != nil {
+			c.finish = FinishError
+			c.err = fmt.Errorf("row %d, step %d: %w", c.request.name(), c.step, p.stats.Failed[i])
+			continue
+		}
 		for j := c.lo; j < c.reach; j++ {
 			q := p.stats.Proposal[i*p.stats.L+j]
 			if q >= 0 || !l.wants(c.flags[j]) {
 				continue
 			}
 			c.finish = FinishError
-			c.err = fmt.Errorf("row %d, step %d, position %d: the logits %s", c.request.Index, c.step, j, l.fault(q))
+			c.err = fmt.Errorf("row %d, step %d, position %d: the logits %w", c.request.name(), c.step, j, l.fault(q))
 			break
 		}
 	}
 }
 
+// ErrSuppressed is within the error of a row for which the settings leave no token.
+var ErrSuppressed = errors.New("leave no token that may be written; shorten sampling.suppress_tokens")
+
 // fault says what is wrong with logits that gave no proposal, and what to do.
-func (l *Loop) fault(proposal int32) string {
+func (l *Loop) fault(proposal int32) error {
 	switch {
 	case proposal == FaultSuppressed:
-		return "leave no token that may be written; shorten sampling.suppress_tokens"
+		return ErrSuppressed
 	case l.caps.Provider == "cpu":
-		return "are NaN or infinite; check the model: its ONNX file yields NaN or infinity for these tokens"
+		return errors.New("are NaN or infinite; check the model: its ONNX file yields NaN or infinity for these tokens")
 	}
-	return "are NaN or infinite; check the model with --runtime cpu: if they are so there too, its ONNX file yields them for these tokens"
+	return errors.New("are NaN or infinite; check the model with --runtime cpu: if they are so there too, its ONNX file yields them for these tokens")
 }
 
 // lay points the rows of the step at the statistics that needs names.
@@ -261,11 +279,11 @@ func (l *Loop) lay(needs *Needs) {
 		}
 		if needs.Uniform {
 			r.Uniform = p.uniform[lo:hi]
-			l.stream.Uniforms(r.Uniform, c.request.Index, c.step, c.lo, PurposeUniform)
+			c.stream.Uniforms(r.Uniform, c.stream.row, c.step, c.lo, PurposeUniform)
 		}
 		if needs.Gumbel {
 			r.Gumbel = p.gumbel[lo:hi]
-			l.stream.Gumbels(r.Gumbel, c.request.Index, c.step, c.lo, PurposeGumbel)
+			c.stream.Gumbels(r.Gumbel, c.stream.row, c.step, c.lo, PurposeGumbel)
 		}
 		if k := needs.TopK; k > 0 && st.TopIDs != nil {
 			all := len(st.TopIDs) / (st.B * length) // the head serves the largest K that anybody asked for

@@ -28,7 +28,7 @@ func (l *Loop) rates() {
 			if len(c.tokens) == 0 {
 				hint = "it must bear a row without tokens, all padding with attention_mask 0, or be given text to begin with"
 			}
-			c.err = fmt.Errorf("row %d, step %d, %s is %v, expected a finite number from 0; check the model: %s", c.request.Index, c.step, what, rate, hint)
+			c.err = fmt.Errorf("row %d, step %d, %s is %v, expected a finite number from 0; check the model: %s", c.request.name(), c.step, what, rate, hint)
 		}
 		if st.InsertionRate != nil {
 			rates := st.InsertionRate[i*(st.L+1):][:len(c.tokens)+1]
@@ -71,7 +71,7 @@ func (l *Loop) layGaps(r *Row, c *canvas, i int, needs *Needs) {
 		size := len(p.live) * (st.L + 1)
 		p.gapUniform = slices.Grow(p.gapUniform[:0], size)[:size]
 		r.GapUniform = p.gapUniform[i*(st.L+1):][:n+1]
-		l.stream.Uniforms(r.GapUniform, c.request.Index, c.step, 0, PurposeGap)
+		c.stream.Uniforms(r.GapUniform, c.stream.row, c.step, 0, PurposeGap)
 	}
 	if needs.UnmaskRate {
 		size := len(p.live) * st.L

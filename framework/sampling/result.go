@@ -1,6 +1,9 @@
 package sampling
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Finish says why a row ended.
 type Finish string
@@ -17,14 +20,34 @@ const (
 
 // Request is one row to sample.
 type Request struct {
-	Index  int64   // number of the row in the run; keys its random streams
+	Index  int64   // number of the row in the run, different for every row of it; keys its random streams unless Noise says otherwise
 	Tokens []int32 // [L] without padding, mask id = blank
 	Fixed  []bool  // [L] or nil: everything that is not the mask is fixed
 	Steps  int     // 0 = one per blank; blocks share them
 	Params Params
 
+	// Noise keys the row's random streams in place of the run's seed and Index: the row is then the one that a run of that seed draws
+	// under that number. Planners and samplers never see either, only the noise.
+	Noise *NoiseKey
+	// Context ends the row alone, as cancelled, before its next forward pass; nil never does.
+	Context context.Context
+
 	FrozenGap []bool // [L+1] of insertion models: gaps that never grow; nil freezes none
 	Cap       int    // most positions of a row of an insertion model; 0 = Growth.Cap
+}
+
+// name is the row's number for messages: the one that whoever asked for it knows.
+func (r *Request) name() int64 {
+	if r.Noise != nil {
+		return r.Noise.Row
+	}
+	return r.Index
+}
+
+// NoiseKey is what the random streams of a row follow from.
+type NoiseKey struct {
+	Seed uint64
+	Row  int64
 }
 
 // Result is one finished row.

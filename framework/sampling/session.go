@@ -19,12 +19,7 @@ func (l *Loop) Done() error {
 			return l.misuse(fmt.Sprintf("returned with %d rows in use, the first of them row %d", l.used, c.request.Index), hint)
 		}
 	}
-	if l.waiting == nil && !l.ended {
-		if r, ok := l.Next(); ok {
-			l.waiting = &r
-		}
-	}
-	if l.waiting != nil {
+	if !l.Live && l.waits() { // rows of a live run may have come since the sampler asked
 		return l.misuse(fmt.Sprintf("returned while rows wait, the first of them row %d", l.waiting.Index), hint)
 	}
 	return nil

@@ -49,6 +49,20 @@ func (s Stream) TokenGumbels(dst []float64, row int64, step, position int) {
 	}
 }
 
+// rowStream is the noise of one row.
+type rowStream struct {
+	Stream
+	row int64
+}
+
+// streamOf returns the noise of a row of the run.
+func (s Stream) streamOf(r *Request) rowStream {
+	if r.Noise != nil {
+		return rowStream{Stream{r.Noise.Seed}, r.Noise.Row}
+	}
+	return rowStream{s, r.Index}
+}
+
 func counter(row int64, step, position int, purpose Purpose) [4]uint32 {
 	return [4]uint32{uint32(position), uint32(step), uint32(row), uint32(row>>32)<<8 | uint32(purpose)}
 }

@@ -35,6 +35,8 @@ type TraceHeader struct {
 	Growth *Growth `json:"growth,omitempty"` // of insertion models
 
 	Digests map[string]string `json:"digests,omitempty"` // of the model and its parts, by what they are
+
+	Sampling map[string]string `json:"sampling,omitempty"` // of recordings: the settings of that section, by their keys
 }
 
 // TraceGrid says that the positions of a row are the cells of a rectangle, row by row.

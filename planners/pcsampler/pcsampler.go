@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Lambda      float64 `option:"lambda" default:"0.25" min:"0" help:"how fast the weight of positions falls from left to right; 0 for Sudoku, 0.25 mostly, 0.5 for Countdown"`
 	Alpha       float64 `option:"alpha" default:"10" min:"0" help:"cap of the calibrated confidence -c ln f (the paper's README prints c ln f, its code has the minus sign)"`
-	Frequencies string  `option:"frequencies" help:"JSON file of token frequencies in PC-Sampler's form, {\"num_token\": N, \"p_baseline_dict\": {\"ID\": COUNT, ...}}; absent tokens count 1. Without a file all tokens are equally frequent"`
+	Frequencies string  `option:"frequencies" file:"true" help:"JSON file of token frequencies in PC-Sampler's form, {\"num_token\": N, \"p_baseline_dict\": {\"ID\": COUNT, ...}}; absent tokens count 1. Without a file all tokens are equally frequent"`
 	certainty.Drawn
 	certainty.Distribution
 	count.Options

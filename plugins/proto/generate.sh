@@ -7,7 +7,7 @@ out=${1:-$here}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$here/generator"
-GOWORK=off go run . "$here" "$out"
+GOWORK=off go run . "$here" mdmhost/v1/plugin.proto "$out" source/plugin.binpb # the reference is written from the comments
 if [ "$out" = "$here" ]; then
 	cd "$here"
 	go run ./compat/golden testdata/v1.binpb

@@ -18,3 +18,6 @@ func All() map[string]func() sampling.Sampler {
 		"masked":    masked.New,
 	}
 }
+
+// AsksPlanner tells whether a sampler of this program asks the planner; the others decide by themselves, whatever planner is named.
+func AsksPlanner(name string) bool { return name == "masked" }

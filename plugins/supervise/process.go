@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -27,6 +28,7 @@ type Process struct {
 	starting    time.Duration // from launch to description
 	run         *pb.StartRequest
 	restarted   int // in this run
+	replaced    atomic.Int64
 
 	mu     sync.Mutex
 	in     *instance // nil after a death
@@ -56,6 +58,9 @@ func Launch(ctx context.Context, spec Spec) (_ *Process, err error) {
 	p.starting = time.Since(began)
 	return p, nil
 }
+
+// Replaced is how often the process died and another took its place. It may be called from any goroutine.
+func (p *Process) Replaced() int64 { return p.replaced.Load() }
 
 // launch starts a process and reads its description.
 func (p *Process) launch(ctx context.Context) error {

@@ -67,6 +67,7 @@ func (p *Process) restart(ctx context.Context, death error) (sampling.Needs, err
 		p.spec.Logger.Warn("plugin died and is started again", "plugin", p.spec.object(), "error", death.Error())
 		err := p.launch(ctx)
 		if err == nil {
+			p.replaced.Add(1)
 			var needs sampling.Needs
 			if needs, err = p.replay(ctx); err == nil {
 				return needs, nil

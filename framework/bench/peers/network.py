@@ -9,14 +9,15 @@ class Network:
     def __init__(self, config, weights, length):
         self.c, self.w = config, weights
         d, self.heads = config["hidden_size"], config["num_attention_heads"]
+        device = next(iter(weights.values())).device
         if config["positions"] == "rope":
             half = d // self.heads // 2
             angle = torch.arange(length, dtype=torch.float64)[:, None] * config["rope_base"] ** -(torch.arange(half, dtype=torch.float64) / half)
-            self.cos = torch.cat([angle.cos()] * 2, -1).float()  # [L, dh]
-            self.sin = torch.cat([angle.sin()] * 2, -1).float()
+            self.cos = torch.cat([angle.cos()] * 2, -1).float().to(device)  # [L, dh]
+            self.sin = torch.cat([angle.sin()] * 2, -1).float().to(device)
         if self.timed:
             n = config["time_embedding_size"] // 2
-            self.frequencies = 1000 * torch.exp(-torch.log(torch.tensor(1e4)) * torch.arange(n) / max(n - 1, 1))
+            self.frequencies = 1000 * torch.exp(-torch.log(torch.tensor(1e4)) * torch.arange(n) / max(n - 1, 1)).to(device)
 
     @property
     def timed(self):

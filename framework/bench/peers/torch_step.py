@@ -1,4 +1,6 @@
-"""Peer: the same gradient step in PyTorch eager mode. Usage: torch_step.py DIR THREADS, DIR as train_setting.go writes it.
+"""Peer: the same gradient step in PyTorch. Usage: torch_step.py DIR THREADS [DEVICE [BACKEND]], DIR as train_setting.go writes it.
+
+DEVICE is cpu or, for MD4, cuda; with BACKEND, such as inductor, the loss is compiled, else it is eager.
 
 The network is that of network.py; AdamW is fused, clip_grad_norm_ goes over all tensors at once. Every line of the standard
 input takes a step.
@@ -7,9 +9,8 @@ import json
 import sys
 import time
 
-import numpy as np
-
 try:
+    import numpy as np
     import torch
     import torch.nn.functional as F
     from network import Network
@@ -30,7 +31,7 @@ class Step:
     """A gradient step; subclasses give the loss."""
 
     def __init__(self, dir, s):
-        self.load = lambda name, kind, *shape: torch.from_numpy(np.fromfile(f"{dir}/{name}", kind).reshape(shape))
+        self.load = lambda name, kind, *shape: torch.from_numpy(np.fromfile(f"{dir}/{name}", kind).reshape(shape)).to(DEVICE)
         b, l = s["rows"], s["length"]
         flat = self.load("params.f32", np.float32, -1)
         self.params, groups = {}, {}
@@ -41,7 +42,7 @@ class Step:
         self.denoiser = Network(s["network"], self.of("denoiser"), l)
         self.tokens, self.time = self.load("tokens.i64", np.int64, b, l), self.load("time.f32", np.float32, b, 1)
         self.mask, self.eps, self.clip = s["mask"], s["eps"], s["clip"]
-        self.suppress = torch.zeros(s["network"]["vocab_size"])
+        self.suppress = torch.zeros(s["network"]["vocab_size"], device=DEVICE)
         self.suppress[s["suppressed"]] = -1e9
         a = s["adam"]
         self.optimizer = torch.optim.AdamW([{"params": t, "lr": s["rate"] * rate, "weight_decay": a["weight_decay"] * decay} for (rate, decay), t in groups.items()],
@@ -145,6 +146,7 @@ def open_step(dir):
 
 if __name__ == "__main__":
     torch.set_num_threads(int(sys.argv[2]))
+    DEVICE, backend = sys.argv[3:] + ["cpu", ""][len(sys.argv) - 3:]  # float32 products stay float32: TF32 is off by default
     before = resident("VmRSS:")
     try:  # forget the peak that importing took
         with open("/proc/self/clear_refs", "w") as f:
@@ -152,7 +154,9 @@ if __name__ == "__main__":
     except OSError:
         pass
     step = open_step(sys.argv[1])
-    print(json.dumps({"peer": f"torch {torch.__version__} eager"}), flush=True)
+    if backend:
+        step.loss = torch.compile(step.loss, backend=backend)
+    print(json.dumps({"peer": f"torch {torch.__version__} " + ("compiled" if backend else "eager")}), flush=True)
     for line in sys.stdin:
         start, cpu = time.perf_counter(), time.process_time()
         loss = step()

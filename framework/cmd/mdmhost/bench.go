@@ -24,7 +24,7 @@ func newBench() *cobra.Command {
 		Example: "  mdmhost bench\n  mdmhost bench --model ./my-model --planner eb --batch 8 --length 256 --runtime cuda --json",
 		Args:    noArgs,
 	}
-	c.AddCommand(newBenchSampler())
+	c.AddCommand(newBenchSampler(), newBenchRuntime())
 	s, asJSON := newSettings(c, "model", "planner", "sampler", "runtime", "batch", "length", "steps", "temperature", "top-p", "top-k", "seed"), asJSON(c)
 	rounds := c.Flags().Int("rounds", 5, "rounds that count")
 	c.RunE = func(c *cobra.Command, _ []string) error {

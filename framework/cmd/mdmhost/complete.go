@@ -24,7 +24,7 @@ func complete(c *cobra.Command) {
 		"sampler": slices.Sorted(maps.Keys(samplers.All())),
 		"trainer": slices.Sorted(maps.Keys(trainers.All())),
 		"config":  configs.Names(),
-		"runtime": append([]string{"onnx"}, config.Lookup("runtime.provider").Enum...),
+		"runtime": slices.Concat(config.Lookup("runtime.kind").Enum, config.Lookup("runtime.provider").Enum),
 		"format":  config.Lookup("format").Enum,
 		"model":   modelNames(),
 		"from":    modelNames(),

@@ -36,8 +36,8 @@ func newConfigPrint() *cobra.Command {
 		}
 		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 8, 2, ' ', 0)
 		for _, e := range cfg.Entries() {
-			origin, value := e.Origin.String(), fmt.Sprintf("%#v", e.Value)
-			switch v := e.Value.(type) {
+			origin, value := e.Origin.String(), fmt.Sprintf("%#v", e.Shown())
+			switch v := e.Shown().(type) {
 			case nil:
 				value, origin = "-", "not given"
 			case config.Text:
@@ -79,7 +79,7 @@ type entry struct {
 func entries(cfg *config.Config) []entry {
 	var out []entry
 	for _, e := range cfg.Entries() {
-		out = append(out, entry{e.Key, e.Value, e.Origin.Layer, e.Origin.Place, e.Note})
+		out = append(out, entry{e.Key, e.Shown(), e.Origin.Layer, e.Origin.Place, e.Note})
 	}
 	return out
 }

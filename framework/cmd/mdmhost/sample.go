@@ -19,7 +19,7 @@ import (
 
 var sampleFlags = []string{
 	"model", "planner", "sampler", "runtime", "steps", "length", "num", "batch", "temperature", "top-p", "top-k", "min-p", "seed",
-	"prompt", "infill", "prompts", "format", "details", "out", "overwrite", "trace", "record", "watch",
+	"prompt", "infill", "prompts", "format", "details", "out", "shard", "overwrite", "trace", "record", "watch",
 }
 
 func newSample() *cobra.Command {
@@ -32,6 +32,7 @@ func newSample() *cobra.Command {
   mdmhost sample --infill 'CC(=O)Nc1ccc([MASK])cc1' --num 4 --temperature 0.8
   mdmhost sample --model ./my-model --planner eb --set planner.gamma=0.2 --length 64 --watch
   mdmhost sample --prompts rows.jsonl --out answers.jsonl --details
+  mdmhost sample --prompts rows.jsonl --seed 1 --shard 0/4 --out part-0.jsonl
   mdmhost sample --planner ./my-planner --runtime cuda --config mine.yaml`,
 		Args: noArgs,
 	}

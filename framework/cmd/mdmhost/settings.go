@@ -3,14 +3,12 @@ package main
 import (
 	"os"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
-	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
 
 // settings collects what the flags of one call say about the configuration, in the order of the command line.
@@ -26,7 +24,7 @@ var flags = map[string]string{
 }
 
 // words stand for the values of flags in the help.
-var words = map[string]string{"model": "NAME|DIR", "prompt": "TEXT", "infill": "TEXT", "prompts": "FILE", "out": "FILE", "trace": "FILE", "format": "text|jsonl", "to": "TARGET", "python": "FILE", "browser": "FILE"}
+var words = map[string]string{"model": "NAME|DIR", "prompt": "TEXT", "infill": "TEXT", "prompts": "FILE", "out": "FILE", "shard": "I/N", "trace": "FILE", "format": "text|jsonl", "to": "TARGET", "python": "FILE", "browser": "FILE"}
 
 // newSettings adds --config, --set and the flags of the given names to a command. A flag that stands for another key there
 // than elsewhere is given as "flag=key".
@@ -43,9 +41,9 @@ func newSettings(c *cobra.Command, names ...string) *settings {
 			name, key = flag, own
 		}
 		v := &value{settings: s, flag: "--" + name, key: key}
-		help := "runtime or provider: onnx, cpu, cuda or auto"
+		help := "runtime (" + strings.Join(config.Lookup("runtime.kind").Enum, ", ") + "), or a provider of onnx (cpu, cuda, auto and so on)"
 		if k := config.Lookup(key); k != nil {
-			v.kind, help = k.Kind, k.Help
+			v.kind, help = k.Kind, strings.ReplaceAll(k.Help, "`", "") // pflag takes quoted words for the name of the value
 		}
 		if v.word = words[name]; v.word == "" {
 			v.word = map[config.Kind]string{config.Int: "N", config.Uint: "N", config.Float: "X"}[v.kind]
@@ -67,16 +65,7 @@ func (s *settings) load() (*config.Config, error) {
 // options are what the configuration says to the host besides its parts.
 func options(cfg *config.Config) host.Options {
 	log := hclog.New(&hclog.LoggerOptions{Name: "plugin", Level: hclog.LevelFromString(cfg.Plugins.Log), Output: os.Stderr})
-	return host.Options{Deadlines: deadlines(cfg), Logger: log, Plugins: cfg.Plugins}
-}
-
-// deadlines bound how long plugins may take.
-func deadlines(cfg *config.Config) supervise.Deadlines {
-	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-	return supervise.Deadlines{
-		Start: seconds(cfg.Plugins.StartTimeout), Call: seconds(cfg.Plugins.CallTimeout),
-		Raise: "give it more seconds with plugins.start_timeout or plugins.call_timeout",
-	}
+	return host.Options{Deadlines: host.Deadlines(cfg.Plugins), Logger: log, Plugins: cfg.Plugins}
 }
 
 // value is a flag that sets a key. Its text is checked with all other settings, so that all problems show at once.

@@ -1,7 +1,8 @@
-// Command generator writes what is made of the plugin protocol: it compiles the .proto file, runs the two code generators whose
-// versions this module pins, and keeps the descriptor with the comments.
+// Command generator writes what is made of a protocol: it compiles the .proto file SOURCE, a path below PROTO_ROOT, runs the two code
+// generators whose versions this module pins, and keeps the descriptor with the comments in DESCRIPTOR, if that is given. Paths of what
+// it writes are below OUT.
 //
-//	go run . PROTO_ROOT OUT
+//	go run . PROTO_ROOT SOURCE OUT [DESCRIPTOR]
 package main
 
 import (
@@ -20,20 +21,18 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-const source = "mdmhost/v1/plugin.proto"
-
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: generator PROTO_ROOT OUT")
+	if len(os.Args) != 4 && len(os.Args) != 5 {
+		fmt.Fprintln(os.Stderr, "usage: generator PROTO_ROOT SOURCE OUT [DESCRIPTOR]")
 		os.Exit(2)
 	}
-	if err := generate(os.Args[1], os.Args[2]); err != nil {
+	if err := generate(os.Args[1], os.Args[2], os.Args[3], os.Args[4:]); err != nil {
 		fmt.Fprintln(os.Stderr, "generator:", err)
 		os.Exit(1)
 	}
 }
 
-func generate(root, out string) error {
+func generate(root, source, out string, commented []string) error {
 	compiler := protocompile.Compiler{
 		Resolver:       &protocompile.SourceResolver{ImportPaths: []string{root}},
 		SourceInfoMode: protocompile.SourceInfoStandard,
@@ -55,11 +54,13 @@ func generate(root, out string) error {
 			return fmt.Errorf("%s: %w", tool, err)
 		}
 	}
-	return describe(files[0], filepath.Join(out, commented))
+	for _, path := range commented {
+		if err := describe(files[0], filepath.Join(out, path)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
-
-// commented is the descriptor with the comments, which the reference is written from.
-const commented = "source/plugin.binpb"
 
 // describe writes the descriptor of the file with its comments, byte for byte the same at every run.
 func describe(file protoreflect.FileDescriptor, path string) error {

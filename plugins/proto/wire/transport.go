@@ -21,5 +21,6 @@ func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MessageCap), grpc.MaxCallSendMsgSize(MessageCap)),
 		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
+		grpc.WithIdleTimeout(0), // a server may ask nothing for hours
 	}
 }

@@ -9,7 +9,7 @@
 // Fields are bool, int, int32, int64, float32, float64 or string, or slices of these. A field without a default starts at its zero
 // value. Floating point options also take the texts "inf" and "-inf", which JSON has no number for. What is said of a slice (min,
 // max, enum) is said of each of its entries; its default is a list with commas, such as default:"0.5,0.9". A user sets it as
-// planner.limits=[0.2,0.4].
+// planner.limits=[0.2,0.4]. A text with file:"true" names a file, which servers let nobody else do.
 //
 // Options that several plugins share are a struct of their own, which each embeds by value, to any depth. Its options
 // come among the others under their own names, and Go promotes its fields. To the user nothing tells them apart:
@@ -43,6 +43,7 @@ type field struct {
 	min, max *float64
 	preset   any    // the default: bool, int64, float64 or string, or a []any of them
 	list     bool   // the other fields are of each entry
+	file     bool   // it names one
 	index    []int  // from the outermost struct, for reflect's FieldByIndex
 	declared string // where, for errors
 }
@@ -106,7 +107,7 @@ func fieldsAt(t reflect.Type, sf reflect.StructField) ([]field, error) {
 // read reads the tags of one option.
 func read(sf reflect.StructField) (field, error) {
 	name := sf.Tag.Get("option")
-	f := field{name: name, kind: kinds[sf.Type.Kind()], help: sf.Tag.Get("help"), list: sf.Type.Kind() == reflect.Slice}
+	f := field{name: name, kind: kinds[sf.Type.Kind()], help: sf.Tag.Get("help"), list: sf.Type.Kind() == reflect.Slice, file: sf.Tag.Get("file") == "true"}
 	if f.list {
 		f.kind = kinds[sf.Type.Elem().Kind()]
 	}

@@ -45,6 +45,9 @@ func (f field) entrySchema() map[string]any {
 	if f.enum != nil {
 		p["enum"] = f.enum
 	}
+	if f.file {
+		p["format"] = "path"
+	}
 	for name, bound := range map[string]*float64{"minimum": f.min, "maximum": f.max} {
 		if bound != nil && !math.IsInf(*bound, 0) {
 			p[name] = *bound
