@@ -1,0 +1,63 @@
+package spread
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mdmhost/mdmhost/framework/sampling"
+)
+
+// worker is a member and the goroutine that works for it, so that passes need no new ones.
+type worker struct {
+	Member
+	work chan func(*worker)
+	done chan struct{}
+
+	// Of the pass in progress.
+	ctx   context.Context
+	pass  *pass
+	rows  []int // of the batch, dealt to this member
+	stats *sampling.Statistics
+	err   error
+}
+
+func start(m Member) *worker {
+	w := &worker{Member: m, work: make(chan func(*worker)), done: make(chan struct{})}
+	go func() {
+		for do := range w.work {
+			do(w)
+			w.done <- struct{}{}
+		}
+	}()
+	return w
+}
+
+// everywhere has the members that take part do something side by side, and returns the first error in their order.
+func (d *Denoiser) everywhere(do func(*worker), takesPart func(*worker) bool) error {
+	for _, w := range d.members {
+		if w.err = nil; takesPart(w) {
+			w.work <- do
+		}
+	}
+	var first error
+	for _, w := range d.members {
+		if !takesPart(w) {
+			continue
+		}
+		<-w.done
+		if w.err != nil && first == nil {
+			first = fmt.Errorf("%s: %w", w.Name, w.err)
+		}
+	}
+	return first
+}
+
+// run runs the member's rows of the pass.
+func (w *worker) run() {
+	var b *sampling.Batch
+	if b, w.err = w.Batch(len(w.rows), w.pass.batch.L); w.err != nil {
+		return
+	}
+	w.pass.give(b, w)
+	w.stats, w.err = w.Run(w.ctx)
+}
