@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/mdmhost/mdmhost/framework/host/backend"
+	"github.com/mdmhost/mdmhost/framework/host/config"
 	transformer "github.com/mdmhost/mdmhost/framework/network"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
@@ -17,7 +17,7 @@ func (h *Host) leavesOut() bool {
 
 func (h *Host) own() bool {
 	m := h.model
-	return m.Config.ModelType == transformer.ModelType && m.Manifest.LogitsShift == 0 && m.Config.Raw["logits_shift"] != true && m.FixedLength() == 0
+	return h.cfg.Runtime.Kind == config.KindONNX && m.Config.ModelType == transformer.ModelType && m.Manifest.LogitsShift == 0 && m.Config.Raw["logits_shift"] != true && m.FixedLength() == 0
 }
 
 // openAlone opens the model's network with the inputs that logp_leave_one_out takes, where the needs have it and the file lacks
@@ -33,9 +33,7 @@ func (h *Host) openAlone(ctx context.Context, needs sampling.Needs) error {
 	if err := h.denoiser.Close(); err != nil {
 		return err
 	}
-	source := backend.Source(h.model)
-	source.Data = file.Encode()
-	d, err := h.openDenoiser(ctx, source)
+	d, err := h.openDenoiser(ctx, file.Encode())
 	if err != nil {
 		return err
 	}

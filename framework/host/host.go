@@ -36,12 +36,21 @@ type Options struct {
 	Deadlines supervise.Deadlines
 	// Plugins are the settings of plugin processes: environment, certificates, limits, and which of them run already.
 	Plugins config.Plugins
+	// Model is cfg.Model, opened already: hosts may share it. nil opens it.
+	Model *model.Model
+	// Truncates lets rows bring a truncation (top-k, top-p, min-p) of their own where the settings have none.
+	Truncates bool
+	// Watch stands between the host and its runtime: for tools that look at what passes. nil: nothing does.
+	Watch func(backend.Denoiser) backend.Denoiser
+	// Vet sees what the planner and the sampler say of themselves before they are given their options; its error ends the start. nil: nobody does.
+	Vet func(planner, sampler sampling.Description) error
 }
 
 // Host is a model with its runtime, planner and sampler, ready to sample. It is used by one goroutine at a time.
 type Host struct {
 	cfg      *config.Config
 	model    *model.Model
+	watch    func(backend.Denoiser) backend.Denoiser
 	memory   *shm.Memory // where logits cross to plugins
 	denoiser sampling.Denoiser
 	network  *scorer.Network // the planner's own, or nil
@@ -55,19 +64,24 @@ type Host struct {
 	observed sampling.Needs      // what the statistics head computes
 	seed     uint64
 	notes    []string
+	noted    func() []string // what the runtime says, once it is configured, too
+
+	truncates bool // rows may
 }
 
 // Open opens everything that cfg names and returns a host that must be closed. Plugins and runtime start side by side;
 // the statistics head is built when the plugins have said what they need.
 func Open(ctx context.Context, cfg *config.Config, o Options) (_ *Host, err error) {
-	h := &Host{cfg: cfg}
+	h := &Host{cfg: cfg, model: o.Model, truncates: o.Truncates, watch: o.Watch}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())
 		}
 	}()
-	if h.model, err = model.Open(cfg.Model); err != nil {
-		return nil, err
+	if h.model == nil {
+		if h.model, err = model.Open(cfg.Model); err != nil {
+			return nil, err
+		}
 	}
 	if h.cfg, err = WithModel(cfg, h.model); err != nil {
 		return nil, err
@@ -85,6 +99,11 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (_ *Host, err erro
 	group.Go(func() error { return h.openNetwork(starting) })
 	if err := group.Wait(); err != nil {
 		return nil, err
+	}
+	if o.Vet != nil {
+		if err := o.Vet(h.planner.desc, h.sampler.desc); err != nil {
+			return nil, err
+		}
 	}
 	h.noteUnused(o)
 	if err := h.start(ctx); err != nil {
@@ -162,9 +181,12 @@ func refuse(who string, needs sampling.Needs, caps *sampling.Capabilities) error
 			Problem: "needs logp_leave_one_out, what the model thinks of a token whose position it does not see, which this model cannot give",
 			Hint:    "take a model of type mdm-transformer, or export this one for rows of any length with the inputs attention_bias float32 [B, 1, L, L], added to the attention scores, and position_ids int64 [B, L]"}
 	}
+	hint := "choose other options of it, another plugin or another runtime"
+	if caps.Runtime == config.KindOpenInference && !caps.State {
+		hint += ", or have it computed here with runtime.head=auto, from logits that the server must give"
+	}
 	return &sampling.Error{Code: sampling.InvalidConfig, Object: who,
-		Problem: fmt.Sprintf("needs %s, which runtime %s/%s cannot serve", strings.Join(missing, ", "), caps.Runtime, caps.Provider),
-		Hint:    "choose other options of it, another plugin or another runtime"}
+		Problem: fmt.Sprintf("needs %s, which runtime %s/%s cannot serve", strings.Join(missing, ", "), caps.Runtime, caps.Provider), Hint: hint}
 }
 
 // head is the union of what the parts need, with the model's suppressed tokens.
@@ -178,13 +200,14 @@ func (h *Host) head() (sampling.Head, error) {
 	h.observe(&needs)
 	s := h.cfg.Sampling
 	head := sampling.Head{Needs: needs, Suppress: backend.Suppressed(h.cfg.Sampling, h.model), Present: h.remasks(),
-		Filter: s.Temperature > 0 && (s.TopK > 0 || s.TopP < 1 || s.MinP > 0), Guidance: float32(s.CFGScale),
-		Below: s.TopPRule == "below", Edits: h.edits}
+		Filter: s.Temperature > 0 && (h.truncates || s.TopK > 0 || s.TopP < 1 || s.MinP > 0), Guidance: float32(s.CFGScale),
+		Below: s.TopPRule == "below", Tempered: s.Temperature != 0 && s.Temperature != 1, Edits: h.edits}
 	if s.Draw == "gumbel" {
 		head.Draw = sampling.DrawGumbel
 	}
 	if needs.LogpProposal == sampling.OnNoised && head.Draw != sampling.DrawGumbel && s.Temperature > 0 {
-		return sampling.Head{}, fmt.Errorf("planner %s: needs logp_proposal(on=noised), the noise that drew the token, and sampling.draw is %s; add --set sampling.draw=gumbel", h.planner.name, s.Draw)
+		return sampling.Head{}, config.Problems{{Origin: h.cfg.Origin("sampling.draw"), Key: "sampling.draw",
+			Text: fmt.Sprintf("planner %s needs logp_proposal(on=noised), the noise that drew the token, and the draw is %s; set gumbel", h.planner.name, s.Draw)}}
 	}
 	return head, nil
 }
@@ -193,6 +216,9 @@ func (h *Host) head() (sampling.Head, error) {
 func (h *Host) writable() int { return min(h.model.V, h.model.Tokenizer.Size()) }
 
 func (h *Host) drawSeed() error {
+	if h.cfg.Runtime.Kind == config.KindReplay {
+		return h.takeRecorded()
+	}
 	if h.cfg.Seed != nil {
 		h.seed = *h.cfg.Seed
 		return nil
@@ -209,7 +235,7 @@ func (h *Host) drawSeed() error {
 // Batch returns how many rows share a forward pass: what the user said, else as many as there are, up to 8 (a CPU is
 // busy with that many; a GPU takes 64).
 func (h *Host) Batch(rows int) int {
-	if h.cfg.Given("batch") {
+	if h.cfg.Batch > 0 {
 		return h.cfg.Batch
 	}
 	most := 8
@@ -222,18 +248,7 @@ func (h *Host) Batch(rows int) int {
 // Sample draws the rows that next yields and hands the finished ones to sink, in the order in which they finish. When
 // ctx ends or a part fails, rows on their way are handed over too, as cancelled or failed.
 func (h *Host) Sample(ctx context.Context, rows int, next func() (sampling.Request, bool), sink func(sampling.Result) error, observers ...sampling.Observer) (sampling.Accounts, error) {
-	c := h.frame
-	c.Denoiser, c.Scorer, c.Seed, c.Draw, c.Rows = h.denoiser, h.scorer(), h.seed, h.draw(), h.Batch(rows)
-	c.PlannerName, c.CanRemask, c.PlannerNeeds = h.planner.name, h.remasks(), h.planner.needs
-	switch {
-	case h.decides():
-	case h.recorder != nil:
-		c.Planner = h.recorder
-	default:
-		c.Planner = h.planner.plugin
-	}
-	c.SamplerName, c.SamplerNeeds = h.sampler.name, h.sampler.needs
-	c.MaskID, c.PadID, c.V, c.Suppress = h.model.MaskID, h.model.PadID, h.writable(), backend.Suppressed(h.cfg.Sampling, h.model)
+	c := h.loop(h.Batch(rows))
 	c.Next, c.Sink, c.Observers = next, sink, observers
 	loop, err := sampling.NewLoop(c)
 	if err != nil {
@@ -250,6 +265,23 @@ func (h *Host) Sample(ctx context.Context, rows int, next func() (sampling.Reque
 		err = errors.Join(err, loop.Abort(cause))
 	}
 	return loop.Accounts(), err
+}
+
+// loop is the configuration of a run of the host's parts, without where its rows come from and go to.
+func (h *Host) loop(batch int) sampling.LoopConfig {
+	c := h.frame
+	c.Denoiser, c.Scorer, c.Seed, c.Draw, c.Rows = h.denoiser, h.scorer(), h.seed, h.draw(), batch
+	c.PlannerName, c.CanRemask, c.PlannerNeeds = h.planner.name, h.remasks(), h.planner.needs
+	switch {
+	case h.decides():
+	case h.recorder != nil:
+		c.Planner = h.recorder
+	default:
+		c.Planner = h.planner.plugin
+	}
+	c.SamplerName, c.SamplerNeeds = h.sampler.name, h.sampler.needs
+	c.MaskID, c.PadID, c.V, c.Suppress = h.model.MaskID, h.model.PadID, h.writable(), backend.Suppressed(h.cfg.Sampling, h.model)
+	return c
 }
 
 func (h *Host) draw() sampling.Draw {
@@ -274,6 +306,10 @@ func (h *Host) Seed() uint64 { return h.seed }
 // Provider returns the runtime and the provider that really runs, such as "onnx/cpu, 2 threads".
 func (h *Host) Provider() string {
 	c := h.denoiser.Capabilities()
+	switch h.cfg.Runtime.Kind {
+	case config.KindOpenInference, config.KindReplay: // threads here have no part in it
+		return c.Runtime + "/" + c.Provider
+	}
 	if h.threads() == 1 {
 		return fmt.Sprintf("%s/%s, 1 thread", c.Runtime, c.Provider)
 	}
@@ -282,7 +318,11 @@ func (h *Host) Provider() string {
 
 // Notes returns what the user should know of the start, such as why `auto` runs on the CPU.
 func (h *Host) Notes() []string {
-	notes := slices.Concat(h.notes, h.planner.notes, h.sampler.notes)
+	var notes []string
+	if h.noted != nil {
+		notes = h.noted()
+	}
+	notes = slices.Concat(notes, h.notes, h.planner.notes, h.sampler.notes)
 	if h.network == nil {
 		return notes
 	}
@@ -290,10 +330,10 @@ func (h *Host) Notes() []string {
 }
 
 func (h *Host) threads() int {
-	if h.cfg.Runtime.Threads > 0 {
-		return h.cfg.Runtime.Threads
+	if r := h.cfg.Runtime; r.Threads > 0 {
+		return max(r.Threads, r.Sessions)
 	}
-	return runtime.NumCPU()
+	return max(runtime.NumCPU(), h.cfg.Runtime.Sessions)
 }
 
 // Close ends the plugins and frees the runtime. It may be called twice.

@@ -4,11 +4,21 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/plugins/supervise"
 )
+
+// Deadlines bound how long plugins may take, by their settings.
+func Deadlines(s config.Plugins) supervise.Deadlines {
+	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	return supervise.Deadlines{
+		Start: seconds(s.StartTimeout), Call: seconds(s.CallTimeout),
+		Raise: "give it more seconds with plugins.start_timeout or plugins.call_timeout",
+	}
+}
 
 // Spec is how the process of a plugin runs, by the settings of plugins. The file to run is for the caller to fill in; there is none
 // where Reattach is set, since that plugin runs already. The error says which setting is wrong.

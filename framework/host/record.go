@@ -26,7 +26,9 @@ func (h *Host) Record(take func(sampling.TraceCall)) error {
 		return err
 	}
 	take(sampling.TraceCall{Event: sampling.TraceStart, Planner: h.planner.name, Question: question, Answer: answer})
-	h.recorder = &recorder{Planner: h.planner.plugin, take: take, encoder: wire.Encoder{Needs: h.planner.needs}}
+	held := h.planner.needs
+	held.Proposal = true // what an opened position takes: the runtime replay could not do without
+	h.recorder = &recorder{Planner: h.planner.plugin, take: take, encoder: wire.Encoder{Needs: held}}
 	return nil
 }
 

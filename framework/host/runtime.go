@@ -4,21 +4,24 @@ import (
 	"context"
 
 	"github.com/mdmhost/mdmhost/framework/host/backend"
-	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
 
 // openRuntime opens the denoiser in the runtime that the configuration names.
 func (h *Host) openRuntime(ctx context.Context) error {
-	d, err := h.openDenoiser(ctx, backend.Source(h.model))
+	d, err := h.openDenoiser(ctx, nil)
 	if err != nil {
 		return err
 	}
-	h.denoiser, h.notes = d, d.Notes()
+	h.denoiser, h.noted = d, d.Notes
 	return nil
 }
 
-func (h *Host) openDenoiser(ctx context.Context, source onnx.Model) (*onnx.Denoiser, error) {
-	options := backend.Options(h.cfg.Runtime)
-	options.LogitsMemory = func(bytes int) ([]float32, error) { return h.memory.Floats((bytes + 3) / 4) }
-	return onnx.Open(ctx, source, options)
+// openDenoiser opens the model, or the graph in its place.
+func (h *Host) openDenoiser(ctx context.Context, graph []byte) (backend.Denoiser, error) {
+	d, err := backend.Open(ctx, h.cfg.Runtime, h.model, backend.Options{Graph: graph,
+		LogitsMemory: func(bytes int) ([]float32, error) { return h.memory.Floats((bytes + 3) / 4) }})
+	if err != nil || h.watch == nil {
+		return d, err
+	}
+	return h.watch(d), nil
 }

@@ -71,6 +71,16 @@ func (f folder) precisions() []string {
 	return slices.Compact(out)
 }
 
+// Variant reads the ONNX file of a precision, such as "fp16", and returns its name in the model's folder; nil where there is none.
+func (m *Model) Variant(precision string) (name string, data []byte, err error) {
+	for _, name := range onnxNames(precision) {
+		if data, err := m.folder.optional(name); data != nil || err != nil {
+			return name, data, err
+		}
+	}
+	return "", nil, nil
+}
+
 // required reads the files without which there is no model, and names all that are missing.
 func (f folder) required(precision string) (config, tokenizer, onnx []byte, onnxName string, err error) {
 	var missing []string

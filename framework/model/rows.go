@@ -112,7 +112,7 @@ func (m *Model) withBlanks(segments []string) ([]int32, error) {
 // bounds it). Rows of an insertion model have no blanks: they grow behind the text, by generate positions at most. A mask in the text is an error.
 func (m *Model) EncodePrompt(text string, generate int) (Row, error) {
 	if at := strings.Index(text, m.MaskText()); at >= 0 {
-		return Row{}, fmt.Errorf("prompt: has the mask %s at character %d; a prompt is only continued: use --infill (or {\"infill\"}) to fill blanks",
+		return Row{}, fmt.Errorf("prompt: has the mask %s at character %d; a prompt is only continued: blanks are filled by --infill, by {\"infill\"} in a file, and by /v1/infill of a server",
 			m.MaskText(), utf8.RuneCountInString(text[:at])+1)
 	}
 	ids, err := m.Tokenizer.Encode(text, false)
@@ -120,7 +120,7 @@ func (m *Model) EncodePrompt(text string, generate int) (Row, error) {
 		return Row{}, fmt.Errorf("prompt: %w", err)
 	}
 	if slices.Contains(ids, m.MaskID) {
-		return Row{}, fmt.Errorf("prompt: the tokenizer reads a mask in %q; use --infill (or {\"infill\"}) to fill blanks", clip(text))
+		return Row{}, fmt.Errorf("prompt: the tokenizer reads a mask in %q; blanks are filled by --infill, by {\"infill\"} in a file, and by /v1/infill of a server", clip(text))
 	}
 	if generate < 0 {
 		return Row{}, fmt.Errorf("length: %d positions to generate, expected at least 1", generate)

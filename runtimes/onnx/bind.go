@@ -1,90 +1,144 @@
 package onnx
 
 import (
+	"strconv"
+	"unsafe"
+
 	ort "github.com/yalue/onnxruntime_go"
 
+	"github.com/mdmhost/mdmhost/framework/graph"
+	"github.com/mdmhost/mdmhost/runtimes/internal/forward"
 	"github.com/mdmhost/mdmhost/runtimes/onnx/internal/capi"
 )
 
-// allocation carries the first error of a build.
-type allocation struct{ err error }
+// bound are the tensors of a pass as ONNX Runtime has them. Tensors of the host go to the session as they are: it copies what every
+// pass changes to its device, and results back. What seldom changes has a copy on the device, and what the head keeps lies there alone. A
+// session that replays CUDA graphs reads and writes the device only, at the same addresses in every pass, so that it is fed before and read after.
+type bound struct {
+	in, out  [2][]unsafe.Pointer // OrtValues, by Pass.Turn
+	copies   []*deviceCopy
+	up, down freight
+	run      [2]*ort.RunOptions // of CUDA graphs, by Pass.Turn; nil without them
+	values   []unsafe.Pointer   // all OrtValues
+	onDevice []unsafe.Pointer   // blocks there
+}
 
-func alloc[T any](a *allocation, s *shape, n int) []T {
-	if a.err != nil {
+// deviceCopy is a tensor that goes to the device when its numbers have changed.
+type deviceCopy struct {
+	forward.Tensor
+	to      unsafe.Pointer
+	version int // that is there; -1 at first
+}
+
+// freight are the bytes that cross together.
+type freight struct{ from, to []unsafe.Pointer } // OrtValues
+
+// bind lays OrtValues over the tensors of a pass.
+func (d *Denoiser) bind(p *forward.Pass) (free func(), err error) {
+	b := &bound{}
+	free = func() { b.free(&d.carrier) }
+	p.Values = b
+	for _, t := range p.In {
+		if err := b.add(d, t, &b.in, &b.up, false); err != nil {
+			return free, err
+		}
+	}
+	for _, t := range p.Out {
+		if err := b.add(d, t, &b.out, &b.down, true); err != nil {
+			return free, err
+		}
+	}
+	if d.options.CUDAGraph {
+		err = b.annotate(d)
+	}
+	return free, err
+}
+
+// add lists a tensor for both turns.
+func (b *bound) add(d *Denoiser, t forward.Tensor, to *[2][]unsafe.Pointer, load *freight, out bool) error {
+	bytes := t.Count * sizes[t.Type]
+	list := func(place *capi.Place, at ...unsafe.Pointer) error {
+		for turn := range to {
+			v, err := b.value(place, at[min(turn, len(at)-1)], bytes, t.Type, t.Dims...)
+			if err != nil {
+				return err
+			}
+			to[turn] = append(to[turn], v)
+		}
 		return nil
 	}
-	out, err := capi.Alloc[T](&s.memory, n)
-	a.err = err
-	return out
-}
-
-func bind[T ort.TensorData](a *allocation, to *[]ort.Value, data []T, dims ...int) {
-	if a.err != nil {
-		return
+	switch {
+	case t.Turned != nil:
+		return list(d.place, t.Data, t.Turned)
+	case d.carrier.session == nil, t.Version == nil && !d.options.CUDAGraph:
+		return list(d.host, t.Data)
 	}
-	shape := make(ort.Shape, len(dims))
-	for i, d := range dims {
-		shape[i] = int64(d)
-	}
-	t, err := ort.NewTensor(shape, data)
+	there, err := residence{&d.carrier}.Alloc(bytes)
 	if err != nil {
-		a.err = err
-		return
+		return err
 	}
-	*to = append(*to, t)
+	b.onDevice = append(b.onDevice, there)
+	if t.Version != nil {
+		b.copies = append(b.copies, &deviceCopy{t, there, -1})
+		return list(d.place, there)
+	}
+	here, err := b.value(d.host, t.Data, bytes, graph.Uint8, int64(bytes))
+	if err != nil {
+		return err
+	}
+	same, err := b.value(d.place, there, bytes, graph.Uint8, int64(bytes))
+	if err != nil {
+		return err
+	}
+	if out {
+		here, same = same, here
+	}
+	load.from, load.to = append(load.from, here), append(load.to, same)
+	return list(d.place, there)
 }
 
-// feed binds src [b, l, width] as an input of dims, through a padded copy where the model's dimensions are fixed. Rows beyond
-// the batch repeat its last one, which is sound input to any model.
-func feed[T ort.TensorData](a *allocation, s *shape, src []T, width int, pad T, dims ...int) {
-	if !s.padded() {
-		bind(a, &s.inputs, src, dims...)
-		return
+func (b *bound) value(place *capi.Place, data unsafe.Pointer, bytes int, typ graph.Type, dims ...int64) (unsafe.Pointer, error) {
+	v, err := place.Tensor(data, bytes, int32(typ), dims...)
+	if err == nil {
+		b.values = append(b.values, v)
 	}
-	dst := alloc[T](a, s, s.rows*s.length*width)
-	for i := range dst {
-		dst[i] = pad
-	}
-	from, to := s.l*width, s.length*width
-	s.feeds = append(s.feeds, func() {
-		for i := range s.rows {
-			r := min(i, s.b-1)
-			copy(dst[i*to:], src[r*from:(r+1)*from])
-		}
-	})
-	bind(a, &s.inputs, dst, dims...)
+	return v, err
 }
 
-// feedParams lays the rows' parameters out as [B, 4] float32.
-func feedParams(a *allocation, s *shape) {
-	dst := alloc[float32](a, s, 4*s.rows)
-	s.feeds = append(s.feeds, func() {
-		for i := range s.rows {
-			p := s.batch.Params[min(i, s.b-1)]
-			copy(dst[4*i:], []float32{p.Temperature, float32(p.TopK), p.TopP, p.MinP})
+// maxGraphs bounds the CUDA graphs of a session, which lets go of none; sizes of batches beyond them run without.
+const maxGraphs = 64
+
+// annotate makes the run options of a pass, which number its graphs: one a turn, since the turns have other addresses.
+func (b *bound) annotate(d *Denoiser) error {
+	for turn := range b.run {
+		run, err := ort.NewRunOptions()
+		if err != nil {
+			return err
 		}
-	})
-	bind(a, &s.inputs, dst, s.rows, 4)
+		b.run[turn] = run
+		id := -1 // no graph
+		if d.graphs < maxGraphs {
+			d.graphs++
+			id = d.graphs
+		}
+		if err := d.library.ConfigureRun(rawRun(run), "gpu_graph_annotation_id", strconv.Itoa(id)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// fetch binds an output [n, rows, length, width] and returns its part [n, b, l, width], in out if that is given.
-func fetch[T ort.TensorData](a *allocation, s *shape, out []T, n, width int, dims ...int) []T {
-	if out == nil {
-		out = alloc[T](a, s, n*s.b*s.l*width)
+func (b *bound) free(c *carrier) {
+	for _, v := range b.values {
+		c.lib.ReleaseValue(v)
 	}
-	if !s.padded() {
-		bind(a, &s.outputs, out, dims...)
-		return out
+	for _, p := range b.onDevice {
+		c.place.Free(p)
 	}
-	src := alloc[T](a, s, n*s.rows*s.length*width)
-	to, from := s.l*width, s.length*width
-	s.fetches = append(s.fetches, func() {
-		for i := range n {
-			for j := range s.b {
-				copy(out[(i*s.b+j)*to:(i*s.b+j+1)*to], src[(i*s.rows+j)*from:])
-			}
+	for _, r := range b.run {
+		if r != nil {
+			_ = r.Destroy()
 		}
-	})
-	bind(a, &s.outputs, src, dims...)
-	return out
+	}
+	*b = bound{}
 }

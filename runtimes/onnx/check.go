@@ -17,14 +17,22 @@ type Report struct {
 	CUDA         bool     `json:"cuda"`                   // a session on CUDA can be set up
 	CUDAMissing  string   `json:"cuda_missing,omitempty"` // why not
 	Nvidia       []string `json:"nvidia,omitempty"`       // nvidia libraries that were loaded for CUDA, and those that failed with the reason
+	Missing      Missing  `json:"missing,omitempty"`      // why providers cannot be had, cuda among them
 	Instructions string   `json:"instructions"`           // vector instructions of the fused head: avx512, avx2 or baseline
 	Problem      string   `json:"problem,omitempty"`      // why nothing can run, or ""
 }
 
+// Missing says why providers cannot be had, by their names in settings.
+type Missing map[string]string
+
 // Check looks for the library with o's Library, LibraryDirs and Device, and tries what can be tried without a model.
 func Check(o Options) Report {
 	r := Report{API: capi.API, Instructions: capi.Instructions()}
-	path, err := FindLibrary(o.Library)
+	provider := o.Provider
+	if provider == "" || provider == "cpu" {
+		provider = "auto" // the library that could do most
+	}
+	path, err := findLibrary(o.Library, provider)
 	if err != nil {
 		r.Problem = err.Error()
 		return r
@@ -36,7 +44,7 @@ func Check(o Options) Report {
 		r.Problem = fmt.Sprintf("%s: %v", path, err)
 		return r
 	}
-	library, err := load(path)
+	library, err := load(path, provider)
 	if err != nil {
 		r.Problem = err.Error()
 		return r
@@ -46,18 +54,38 @@ func Check(o Options) Report {
 		return r
 	}
 	slices.Sort(r.Providers)
-	// The provider is appended to session options that nobody uses.
-	e := engine{options: Options{LibraryDirs: o.LibraryDirs, Device: o.Device, ProviderOptions: o.ProviderOptions}, library: library}
-	setup, err := e.sessionOptions("")
-	if err == nil {
-		err = e.appendCUDA(setup)
-		_ = setup.Destroy()
+	r.Missing = Missing{}
+	for _, p := range providers {
+		if p.name == plugin && o.ProviderLibrary == "" && provider != plugin {
+			continue // nobody asks for one
+		}
+		e := engine{options: Options{LibraryDirs: o.LibraryDirs, Device: o.Device, ProviderLibrary: o.ProviderLibrary}, library: library}
+		err := e.try(p)
+		if err != nil {
+			r.Missing[p.name] = err.Error()
+		}
+		if p.name == cuda {
+			r.CUDA, r.CUDAMissing, r.Nvidia = err == nil, r.Missing[cuda], e.nvidia
+		}
 	}
-	if r.CUDA = err == nil; err != nil {
-		r.CUDAMissing = err.Error()
-	}
-	r.Nvidia = e.nvidia
 	return r
+}
+
+// try appends a provider to session options that nobody uses.
+func (e *engine) try(p *provider) error {
+	have, err := e.library.Providers()
+	if err != nil {
+		return err
+	}
+	if p.listed != "" && !slices.Contains(have, p.listed) {
+		return fmt.Errorf("not in this library; %s", p.source)
+	}
+	setup, err := e.sessionOptions("")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = setup.Destroy() }()
+	return e.appendOne(setup, p, nil)
 }
 
 // String lays the report out for people, one fact a line.
@@ -71,11 +99,19 @@ func (r Report) String() string {
 	if len(r.Providers) > 0 {
 		line("providers", strings.Join(r.Providers, ", "))
 	}
-	switch {
-	case r.CUDA:
-		line("cuda", "available")
-	case r.CUDAMissing != "":
-		line("cuda", "not available: "+r.CUDAMissing)
+	var elsewhere []string
+	for _, p := range providers {
+		switch why, missing := r.Missing[p.name]; {
+		case missing && p.name != cuda && !slices.Contains(r.Providers, p.listed) && p.name != plugin:
+			elsewhere = append(elsewhere, p.name)
+		case missing:
+			line(p.name, "not available: "+why)
+		case slices.Contains(r.Providers, p.listed):
+			line(p.name, "available")
+		}
+	}
+	if len(elsewhere) > 0 && len(r.Providers) > 0 {
+		line("elsewhere", strings.Join(elsewhere, ", ")+": in other libraries; --runtime NAME tells which")
 	}
 	for _, n := range r.Nvidia {
 		line("nvidia", n)

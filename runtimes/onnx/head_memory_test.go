@@ -26,6 +26,8 @@ var script = []struct {
 	{[]int32{3, 1, 0}, []uint8{1, 0, 1}, 12}, // a slot more, a row that is replaced, and longer than before
 	{[]int32{3, 1, 0}, []uint8{0, 0, 0}, 12},
 	{[]int32{3, 0}, []uint8{0, 0}, 12},
+	{[]int32{3, 0}, []uint8{0, 0}, 10}, // the same rows, shorter
+	{[]int32{3, 0}, []uint8{0, 0}, 12},
 }
 
 // checkPass fills a pass of the script with random rows, runs it and compares everything with the head in Go, which has the
@@ -130,6 +132,45 @@ func TestHeadsOverPasses(t *testing.T) {
 	}
 }
 
+// onDevices are providers that stand for a GPU: their memory is another, and the second replays CUDA graphs.
+var onDevices = []onnx.Options{{Provider: "stand-in0", Head: onnx.HeadGraph}, {Provider: "stand-in1", Head: onnx.HeadGraph, CUDAGraph: true}}
+
+// What the head keeps stays on a device from pass to pass, whoever comes, goes and comes back.
+func TestHeadsOnADevice(t *testing.T) {
+	for _, o := range onDevices {
+		for name, edits := range map[string]sampling.Edits{"none": {}, "credit": {Credit: everyEdit.Credit}, "all": everyEdit} {
+			for _, kl := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s/%s/kl %v", o.Provider, name, kl), func(t *testing.T) {
+					const v = 37
+					rng := rand.New(rand.NewPCG(v, 2))
+					head := sampling.Head{Needs: allNeeds, Suppress: []int32{0, 4}, Edits: edits}
+					head.Needs.Logits, head.Needs.KLPrev = true, kl
+					d := open(t, onnx.Model{Name: "embed", Data: embedModel(v, 8, v)}, o, head)
+					var oracle sampling.Memory
+					for step := range script {
+						fails(t, d, step)
+						checkPass(t, d, &oracle, head, step, v, rng)
+					}
+				})
+			}
+		}
+	}
+}
+
+// fails runs a pass of the script that the model refuses, which leaves what is known of the rows as it was.
+func fails(t *testing.T, d *onnx.Denoiser, step int) {
+	t.Helper()
+	batch := batchOf(t, d, len(script[step].slots), script[step].length)
+	copy(batch.Slots, script[step].slots)
+	clear(batch.Fresh)
+	for i := range batch.Tokens {
+		batch.Tokens[i] = 1 << 20
+	}
+	if _, err := d.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "compare token ids and lengths with config.json") {
+		t.Fatalf("pass %d: error %v", step, err)
+	}
+}
+
 // The kernel's other instruction sets, with more tokens than one block.
 func TestFusedMemoryEverywhere(t *testing.T) {
 	const v = 2000
@@ -150,9 +191,9 @@ func TestFusedMemoryEverywhere(t *testing.T) {
 
 // What is remembered costs no allocation of its own once slots are as long as their rows.
 func TestMemoryAllocatesNothing(t *testing.T) {
-	for _, mode := range []string{onnx.HeadFused, onnx.HeadGraph, onnx.HeadGo} {
+	for _, o := range append([]onnx.Options{{Head: onnx.HeadFused}, {Head: onnx.HeadGraph}, {Head: onnx.HeadGo}}, onDevices...) {
 		count := func(head sampling.Head) float64 {
-			d := open(t, onnx.Model{Name: "embed", Data: embedModel(20, 4, 30)}, onnx.Options{Threads: 1, Head: mode}, head)
+			d := open(t, onnx.Model{Name: "embed", Data: embedModel(20, 4, 30)}, o, head)
 			batch := batchOf(t, d, 2, 4)
 			batch.Slots[0] = 1
 			runOf(t, d)
@@ -161,7 +202,7 @@ func TestMemoryAllocatesNothing(t *testing.T) {
 		plain, more := sampling.Head{Needs: allNeeds}, sampling.Head{Needs: allNeeds, Edits: everyEdit}
 		more.Needs.KLPrev = true
 		if without, with := count(plain), count(more); with > without {
-			t.Errorf("head %s: %g allocations a run, %g without memory and edits", mode, with, without)
+			t.Errorf("head %s, provider %s: %g allocations a run, %g without memory and edits", o.Head, o.Provider, with, without)
 		}
 	}
 }

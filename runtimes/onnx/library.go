@@ -12,11 +12,12 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
+	"github.com/mdmhost/mdmhost/runtimes/install"
 	"github.com/mdmhost/mdmhost/runtimes/onnx/internal/capi"
 )
 
-// Version is the release of ONNX Runtime that Install fetches and that the project is tested with.
-const Version = "1.31.1"
+// Version is the release of ONNX Runtime that `mdmhost runtime install` fetches and that the project is tested with.
+const Version = install.ONNXRuntimeVersion
 
 // LibraryVariable is the environment variable that names the library.
 const LibraryVariable = "ONNXRUNTIME_SHARED_LIBRARY_PATH"
@@ -25,9 +26,13 @@ const LibraryVariable = "ONNXRUNTIME_SHARED_LIBRARY_PATH"
 var requirement = fmt.Sprintf("1.%d", capi.API)
 
 // FindLibrary returns the path of the ONNX Runtime library: path if it is given, the environment variable
-// ONNXRUNTIME_SHARED_LIBRARY_PATH, the folder of Install, then third_party/ort beside the program or its parent folder, in the
-// working directory and in the folders above it up to one with a go.mod. The error of a missing library lists where it looked.
-func FindLibrary(path string) (string, error) {
+// ONNXRUNTIME_SHARED_LIBRARY_PATH, the folder of `mdmhost runtime install`, then third_party/ort beside the program or its parent folder,
+// in the working directory and in the folders above it up to one with a go.mod. The error of a missing library lists where it looked.
+func FindLibrary(path string) (string, error) { return findLibrary(path, "") }
+
+// findLibrary is FindLibrary for a provider. A process has one library, that of the model which it opens first: the one for CUDA runs
+// models on the CPU, too, but only models that may run on a GPU are worth its size.
+func findLibrary(path, provider string) (string, error) {
 	for _, given := range []struct{ who, path string }{{"runtime: library", path}, {LibraryVariable, os.Getenv(LibraryVariable)}} {
 		if given.path == "" {
 			continue
@@ -43,6 +48,13 @@ func FindLibrary(path string) (string, error) {
 		return given.path, nil
 	}
 	dirs := searchDirs()
+	if dir, err := install.Dir(install.CUDA); err == nil {
+		if provider == "" || provider == "cpu" {
+			dirs = append(dirs, dir)
+		} else {
+			dirs = append([]string{dir}, dirs...)
+		}
+	}
 	for _, dir := range dirs {
 		if file := inDir(dir); file != "" {
 			return file, nil
@@ -78,15 +90,6 @@ func inDir(dir string) string {
 	return found[len(found)-1]
 }
 
-// InstallDir is where Install puts the library for users who only have the program.
-func InstallDir() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("runtime install: %w; set HOME or XDG_CACHE_HOME, or give a folder", err)
-	}
-	return filepath.Join(cache, "mdmhost", "ort", Version), nil
-}
-
 func searchDirs() []string {
 	var dirs []string
 	add := func(dir string) {
@@ -97,7 +100,7 @@ func searchDirs() []string {
 		}
 		dirs = append(dirs, dir)
 	}
-	if dir, err := InstallDir(); err == nil {
+	if dir, err := install.Dir(install.CPU); err == nil {
 		add(dir)
 	}
 	const ours = "third_party/ort"
@@ -130,15 +133,21 @@ var environment struct {
 	library *capi.Library
 }
 
-// load loads the library and starts ONNX Runtime, once.
-func load(path string) (*capi.Library, error) {
+// load loads the library, that of path or the one for the provider, and starts ONNX Runtime, once.
+func load(path, provider string) (*capi.Library, error) {
 	env := &environment
 	env.Lock()
 	defer env.Unlock()
 	if env.library != nil && path == "" {
+		if provider == "" || provider == "cpu" || provider == "auto" {
+			return env.library, nil
+		}
+		if better, err := findLibrary("", provider); err == nil && !sameFile(better, env.library.Path) {
+			return nil, fmt.Errorf("provider %s: this process already runs %s, which provider cpu took; a process has one library: name %s as runtime.library, which runs on the CPU, too", provider, env.library.Path, better)
+		}
 		return env.library, nil
 	}
-	found, err := FindLibrary(path)
+	found, err := findLibrary(path, provider)
 	if err != nil {
 		return nil, err
 	}

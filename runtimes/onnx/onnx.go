@@ -1,4 +1,4 @@
-// Package onnx runs denoisers with ONNX Runtime, on the CPU or CUDA. It appends a statistics head to the model's graph in
+// Package onnx runs denoisers with ONNX Runtime, on the CPU, CUDA and other providers. It appends a statistics head to the model's graph in
 // memory, so that logits stay inside the runtime and only what planners asked for comes out (DESIGN, section 3).
 //
 // Open reads the model, Configure builds head and session, then Batch, fill, Run, again and again:
@@ -21,29 +21,18 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/graph"
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/runtimes/internal/forward"
 	"github.com/mdmhost/mdmhost/runtimes/onnx/internal/capi"
 )
 
 // Model is a denoiser's ONNX file.
-type Model struct {
-	Name   string // for messages
-	Data   []byte // the file's bytes, which must not change until Configure is done; or
-	Path   string // the file
-	Dir    string // folder of external data; the file's own by default
-	MaskID int32
-	PadID  int32
-	V      int // width of the logits; 0 takes what the graph says
-
-	// LogitsShift is 1 for models made of autoregressive ones, whose logits of position i are for the token at i+1: they are
-	// moved to that position, and position 0 keeps its own (Dream; P2, section 3.2). 0 for all others.
-	LogitsShift int
-}
+type Model = forward.Model
 
 // Head modes.
 const (
-	HeadFused = "fused" // a C kernel inside the session: CPU
-	HeadGraph = "graph" // stock ONNX operators: every provider
-	HeadGo    = "go"    // logits come out and sampling.Compute does the rest
+	HeadFused = forward.HeadFused // a C kernel inside the session: CPU
+	HeadGraph = forward.HeadGraph // stock ONNX operators: every provider
+	HeadGo    = forward.HeadGo    // logits come out and sampling.Compute does the rest
 )
 
 // Kernels of programs: how they run the operators of domain mdm that a model defines as functions (GeluGrad, LayerNormGrad,
@@ -57,8 +46,8 @@ const (
 type Options struct {
 	Library     string   // path of libonnxruntime; "" searches (see [FindLibrary])
 	LibraryDirs []string // folders with the nvidia libraries; "" entries are ignored
-	Provider    string   // "cpu" (default), "cuda" or "auto": cuda if it can be had, else cpu with a note
-	Device      int      // CUDA device
+	Provider    string   // one of Providers: "cpu" (default), "cuda" and so on, or "auto": cuda if it can be had, else cpu with a note
+	Device      int      // number of the provider's device, from 0
 	Threads     int      // threads inside one operator; 0 = one per core
 	Head        string   // HeadFused, HeadGraph, HeadGo; "" = fused on the CPU, graph elsewhere
 	Kernels     string   // of programs: KernelsFused, KernelsStandard; "" = fused on the CPU, standard elsewhere
@@ -71,7 +60,12 @@ type Options struct {
 	// operator of every run. "" writes none; runs take a little longer with one.
 	Profile string
 
-	ProviderOptions map[string]string // of the CUDA provider, checked by ONNX Runtime
+	// CUDAGraph records every size of batch as a CUDA graph at its first pass, and replays it: the time between operators is saved, for
+	// some memory. Of provider cuda.
+	CUDAGraph bool
+
+	ProviderLibrary string            // of provider "plugin": the file, which exports CreateEpFactories
+	ProviderOptions map[string]string // of the provider, by ONNX Runtime's names; unknown ones are refused where all are known
 	SessionConfig   map[string]string // ONNX Runtime's own dotted keys
 
 	// LogitsMemory gives the memory for Statistics.Logits: at least so many bytes, which stay valid until the next call or Close.
@@ -82,9 +76,10 @@ type Options struct {
 // Denoiser is an opened model; it implements [sampling.Denoiser].
 type Denoiser struct {
 	engine
-	model Model
-	ports *ports
-	caps  sampling.Capabilities
+	carrier // between the host and where the session computes
+	model   Model
+	ports   *forward.Ports
+	caps    sampling.Capabilities
 
 	closed  atomic.Bool
 	running atomic.Pointer[ort.RunOptions] // of the pass in progress, for those who end it
@@ -93,12 +88,14 @@ type Denoiser struct {
 	setup   *ort.SessionOptions // with the provider appended; nil after Configure
 	file    []byte              // the model; nil after Configure
 	decoded *graph.Model        // likewise
-	head    *head
-	stem    *stem
+	plan    *forward.Plan
 	session *ort.DynamicAdvancedSession
 	worker  *capi.Worker // runs the session
 	run     *ort.RunOptions
-	shapes  shapes
+
+	lift, lower conveyor // to and from the device, of a session that replays CUDA graphs
+	graphs      int      // that were numbered
+	lost        error    // the device was lost
 }
 
 var _ sampling.Denoiser = (*Denoiser)(nil)
@@ -110,20 +107,20 @@ func Open(ctx context.Context, m Model, o Options) (_ *Denoiser, err error) {
 		return nil, err
 	}
 	d := &Denoiser{model: m, engine: engine{options: o}}
-	if d.file, err = d.model.read(); err != nil {
+	if d.file, err = d.model.Read(); err != nil {
 		return nil, err
 	}
 	if d.decoded, err = graph.Decode(d.file); err != nil {
-		return nil, d.model.wrap(err)
+		return nil, d.model.Wrap(err)
 	}
-	if d.ports, err = findPorts(d.decoded, &d.model); err != nil {
-		return nil, d.model.wrap(err)
+	if d.ports, err = forward.FindPorts(d.decoded, &d.model); err != nil {
+		return nil, d.model.Wrap(err)
 	}
-	if d.library, err = load(o.Library); err != nil {
+	if d.library, err = load(o.Library, o.Provider); err != nil {
 		return nil, err
 	}
 	dir := ""
-	if d.ports.external {
+	if d.ports.External {
 		dir = d.model.Dir
 	}
 	if d.setup, err = d.chooseProvider(dir); err != nil {
@@ -131,18 +128,12 @@ func Open(ctx context.Context, m Model, o Options) (_ *Denoiser, err error) {
 	}
 	if d.options.Head == "" {
 		d.options.Head = HeadFused
-		if d.provider != "cpu" {
+		if d.provider != cpu {
 			d.options.Head = HeadGraph
 		}
 	}
-	p := d.ports
-	d.caps = sampling.Capabilities{
-		Serves: sampling.Needs{Proposal: true, LogpProposal: sampling.OnModel, P1: true, P2: true, Entropy: sampling.OnModel, LogpCurrent: true,
-			KLPrev: true, LogpLeaveOneOut: p.noShadows(m.LogitsShift != 0) == "", TopK: d.model.V, Logits: true,
-			InsertionRate: p.insertion != graph.Undefined, UnmaskRate: p.unmask != graph.Undefined, FrozenGap: p.insertion != graph.Undefined},
-		VocabDots: maxVocabDots, State: true, MaxRows: p.rows, FixedRows: p.rows, MaxLength: p.length, FixedLength: p.length, Padding: p.attention || p.bias,
-		V: d.model.V, Runtime: "onnx", Provider: d.provider,
-	}
+	d.caps = d.ports.Capabilities(&d.model)
+	d.caps.State, d.caps.Runtime, d.caps.Provider = true, "onnx", d.provider
 	if err := d.checkHead(); err != nil {
 		_ = d.setup.Destroy()
 		return nil, err
@@ -150,19 +141,16 @@ func Open(ctx context.Context, m Model, o Options) (_ *Denoiser, err error) {
 	return d, nil
 }
 
-// maxVocabDots bounds the vectors of one head, each a row of V numbers in the graph.
-const maxVocabDots = 16
-
 // checkHead refuses combinations that cannot work before anything is built.
 func (d *Denoiser) checkHead() error {
 	switch d.options.Head {
 	case HeadFused:
-		if d.caps.Provider != "cpu" {
+		if d.caps.Provider != cpu {
 			return fmt.Errorf("runtime: head %q runs on the CPU and the provider is %s; use head %q", HeadFused, d.caps.Provider, HeadGraph)
 		}
 	case HeadGraph:
-		if v := d.decoded.Opset(""); v < 17 {
-			return fmt.Errorf("model %s: head %q needs opset 17 or newer, the model has %d; export it anew, or use head %q or %q", d.model.Name, HeadGraph, v, HeadFused, HeadGo)
+		if v := d.decoded.Opset(""); v < forward.HeadOpset {
+			return fmt.Errorf("model %s: head %q needs opset %d or newer, the model has %d; export it anew, or use head %q or %q", d.model.Name, HeadGraph, forward.HeadOpset, v, HeadFused, HeadGo)
 		}
 	case HeadGo:
 	default:
@@ -191,13 +179,16 @@ func (d *Denoiser) Close() error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.shapes.free()
+	if d.plan != nil {
+		d.plan.Free()
+	}
 	var errs []error
 	if d.session != nil {
 		d.worker.Close()
 		errs = append(errs, d.session.Destroy(), d.run.Destroy())
 		d.session, d.run = nil, nil
 	}
+	errs = append(errs, d.lift.close(), d.lower.close(), d.carrier.close())
 	if d.setup != nil {
 		errs = append(errs, d.setup.Destroy())
 		d.setup = nil

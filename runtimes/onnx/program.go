@@ -49,25 +49,25 @@ func (d *Device) NewProgram(ctx context.Context, m Model, o ProgramOptions) (_ *
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	file, err := m.read()
+	file, err := m.Read()
 	if err != nil {
 		return nil, err
 	}
 	decoded, err := graph.Decode(file)
 	if err != nil {
-		return nil, m.wrap(err)
+		return nil, m.Wrap(err)
 	}
 	if decoded.Graph == nil {
-		return nil, m.wrap(errors.New("the file holds no graph; it is no ONNX model, or it is damaged"))
+		return nil, m.Wrap(errors.New("the file holds no graph; it is no ONNX model, or it is damaged"))
 	}
-	external, err := m.checkExternal(decoded)
+	external, err := m.CheckExternal(decoded)
 	if err != nil {
-		return nil, m.wrap(err)
+		return nil, m.Wrap(err)
 	}
 	p := &Program{device: d, model: m, feeds: map[*Feed]struct{}{}}
 	l := layout{device: d, graph: decoded.Graph, dims: map[string]int64{}, source: map[string]string{}}
 	if err := l.resolve(o); err != nil {
-		return nil, m.wrap(err)
+		return nil, m.Wrap(err)
 	}
 	p.inputs, p.outputs, p.written = l.inputs, l.outputs, l.written
 	p.model.Data = nil
@@ -78,7 +78,7 @@ func (d *Device) NewProgram(ctx context.Context, m Model, o ProgramOptions) (_ *
 	defer d.mu.Unlock()
 	for _, b := range o.States {
 		if b.State.closed {
-			return nil, m.wrap(b.State.errClosed())
+			return nil, m.Wrap(b.State.errClosed())
 		}
 	}
 	dir := ""
@@ -125,7 +125,7 @@ func (p *Program) build(file []byte, dir string, dims map[string]int64) error {
 			continue
 		}
 		if p.results[i], err = newBuffer(d.host, at.typ, at.dims); err != nil {
-			return p.model.wrap(fmt.Errorf("output %s: %w", at, plain(err)))
+			return p.model.Wrap(fmt.Errorf("output %s: %w", at, plain(err)))
 		}
 		p.out[i] = p.results[i].value
 	}
@@ -138,8 +138,8 @@ func (d *Device) programOptions(dir string, dims map[string]int64) (*ort.Session
 	if err != nil {
 		return nil, err
 	}
-	if d.provider == "cuda" {
-		err = d.appendCUDA(setup)
+	if d.kind != nil {
+		err = d.append(setup, d.kind)
 	}
 	if err == nil && d.options.Kernels == KernelsFused {
 		err = d.library.RegisterKernels(raw(setup))
@@ -171,7 +171,7 @@ func (p *Program) Output(name string) ([]float32, error) {
 			return elements[float32](p.results[i], at), nil
 		}
 	}
-	return nil, p.model.wrap(fmt.Errorf("output %q is none of those that come back: %s", name, nearest(name, known)))
+	return nil, p.model.Wrap(fmt.Errorf("output %q is none of those that come back: %s", name, nearest(name, known)))
 }
 
 // lock locks the device, unless the program is closed.

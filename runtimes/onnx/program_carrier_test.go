@@ -22,13 +22,13 @@ func TestCarrier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.lodge(setup, "Cpu", 0); err != nil {
+	if err := d.lodge(&d.engine, setup, "Cpu", ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := setup.Destroy(); err != nil {
 		t.Fatal(err)
 	}
-	const n = carried/4 + 3 // elements: more than are carried at once
+	const n = parcel/4 + 3 // elements: more than are carried at once
 	s, err := d.NewState("s", graph.Float32, n)
 	if err != nil {
 		t.Fatal(err)

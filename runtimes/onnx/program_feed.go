@@ -30,7 +30,7 @@ func (p *Program) NewFeed() (*Feed, error) {
 		var err error
 		if f.buffers[i], err = newBuffer(p.device.host, at.typ, at.dims); err != nil {
 			f.free()
-			return nil, p.model.wrap(fmt.Errorf("input %s: %w; use a smaller batch", at, plain(err)))
+			return nil, p.model.Wrap(fmt.Errorf("input %s: %w; use a smaller batch", at, plain(err)))
 		}
 	}
 	p.feeds[f] = struct{}{}
@@ -72,16 +72,16 @@ func feedOf[T any](f *Feed, name string, typ graph.Type) ([]T, error) {
 	for i, at := range p.inputs {
 		switch {
 		case at.name == name && at.state != nil:
-			return nil, p.model.wrap(fmt.Errorf("input %s is bound to state %s and is not fed; write the state", at, at.state.name))
+			return nil, p.model.Wrap(fmt.Errorf("input %s is bound to state %s and is not fed; write the state", at, at.state.name))
 		case at.name == name && at.typ != typ:
-			return nil, p.model.wrap(fmt.Errorf("input %s was asked for as %s; use its own type", at, typ))
+			return nil, p.model.Wrap(fmt.Errorf("input %s was asked for as %s; use its own type", at, typ))
 		case at.name == name:
 			return elements[T](f.buffers[i], at), nil
 		case at.state == nil:
 			known, fed = append(known, at.name), append(fed, at.String())
 		}
 	}
-	return nil, p.model.wrap(fmt.Errorf("has no input %q to feed: %s%s", name, nearest(name, known), listed(fed)))
+	return nil, p.model.Wrap(fmt.Errorf("has no input %q to feed: %s%s", name, nearest(name, known), listed(fed)))
 }
 
 // listed appends the values with their types and shapes.

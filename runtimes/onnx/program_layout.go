@@ -9,6 +9,7 @@ import (
 	"github.com/agext/levenshtein"
 
 	"github.com/mdmhost/mdmhost/framework/graph"
+	"github.com/mdmhost/mdmhost/runtimes/internal/forward"
 )
 
 // slot is one input or output of a program's session.
@@ -71,7 +72,7 @@ func (l *layout) resolve(o ProgramOptions) error {
 		l.outputs = append(l.outputs, p)
 	}
 	if len(l.outputs) == 0 {
-		return fmt.Errorf("gives nothing: no output is bound to a state or listed in Outputs; the graph has %s", names(l.graph.Outputs))
+		return fmt.Errorf("gives nothing: no output is bound to a state or listed in Outputs; the graph has %s", forward.Names(l.graph.Outputs))
 	}
 	return nil
 }

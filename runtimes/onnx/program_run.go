@@ -29,7 +29,7 @@ func (p *Program) Run(ctx context.Context, feed *Feed) error {
 	case p.device.closed.Load():
 		return fmt.Errorf("model %s: its device was closed during a run", p.model.Name)
 	default:
-		return p.model.wrap(fmt.Errorf("a run failed: %w; compare the fed numbers with what the graph expects", plain(err)))
+		return p.model.Wrap(fmt.Errorf("a run failed: %w", p.device.failed(err, "compare the fed numbers with what the graph expects")))
 	}
 	for _, s := range p.written {
 		s.current = (s.current + 1) % len(s.buffers)
@@ -40,7 +40,7 @@ func (p *Program) Run(ctx context.Context, feed *Feed) error {
 // point puts the tensors of this run into p.in and p.out.
 func (p *Program) point(feed *Feed) error {
 	if feed != nil && feed.program != p {
-		return p.model.wrap(fmt.Errorf("the feed is of model %s; make one with this program's NewFeed", feed.program.model.Name))
+		return p.model.Wrap(fmt.Errorf("the feed is of model %s; make one with this program's NewFeed", feed.program.model.Name))
 	}
 	if feed != nil && feed.closed {
 		return feed.errClosed()
@@ -49,11 +49,11 @@ func (p *Program) point(feed *Feed) error {
 		at := &p.inputs[i]
 		switch s := at.state; {
 		case s != nil && s.closed:
-			return p.model.wrap(s.errClosed())
+			return p.model.Wrap(s.errClosed())
 		case s != nil:
 			p.in[i] = s.buffers[s.current].value
 		case feed == nil:
-			return p.model.wrap(fmt.Errorf("input %s is fed, and no feed was given; make one with NewFeed", at))
+			return p.model.Wrap(fmt.Errorf("input %s is fed, and no feed was given; make one with NewFeed", at))
 		default:
 			p.in[i] = feed.buffers[i].value
 		}
@@ -64,7 +64,7 @@ func (p *Program) point(feed *Feed) error {
 			continue
 		}
 		if s.closed {
-			return p.model.wrap(s.errClosed())
+			return p.model.Wrap(s.errClosed())
 		}
 		p.out[i] = s.buffers[(s.current+1)%len(s.buffers)].value
 	}

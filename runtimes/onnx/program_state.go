@@ -75,10 +75,10 @@ func (d *Device) newState(buffers int, name string, typ graph.Type, dims []int64
 
 // clear zeroes a buffer on a device; those of the host are zeros.
 func (s *State) clear(b buffer) error {
-	if s.device.carrier == nil {
+	if s.device.carrier.session == nil {
 		return nil
 	}
-	zeros := make([]byte, min(s.Bytes(), carried))
+	zeros := make([]byte, min(s.Bytes(), parcel))
 	for at := 0; at < s.Bytes(); at += len(zeros) {
 		part := zeros[:min(len(zeros), s.Bytes()-at)]
 		if err := s.fromHost(part, unsafe.Add(b.data, at)); err != nil {

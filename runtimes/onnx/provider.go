@@ -1,14 +1,11 @@
 package onnx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"sort"
-	"strconv"
 	"strings"
 
 	ort "github.com/yalue/onnxruntime_go"
@@ -25,9 +22,10 @@ var levels = map[string]ort.GraphOptimizationLevel{
 type engine struct {
 	options  Options
 	library  *capi.Library
-	provider string // "cpu" or "cuda", once chosen
+	provider string    // its name, once chosen
+	kind     *provider // the same; nil for the CPU
 	notes    []string
-	nvidia   []string // libraries loaded for CUDA
+	nvidia   []string // libraries loaded for nvidia's providers
 }
 
 // sessionOptions turns Options into ONNX Runtime's, without a provider. External data is read from the folder dir, if that
@@ -68,136 +66,75 @@ func (e *engine) sessionOptions(dir string) (_ *ort.SessionOptions, err error) {
 // chooseProvider settles e.provider and returns session options with it.
 func (e *engine) chooseProvider(dir string) (*ort.SessionOptions, error) {
 	want := e.options.Provider
-	if !slices.Contains([]string{"", "cpu", "cuda", "auto"}, want) {
-		return nil, fmt.Errorf("runtime: provider %q is unknown; use cpu, cuda or auto", want)
-	}
-	if len(e.options.ProviderOptions) > 0 && (want == "" || want == "cpu") {
-		return nil, fmt.Errorf("runtime: provider_options are given and the provider is cpu, which has none; remove them, or use provider cuda")
+	p, err := providerOf(want)
+	switch {
+	case err != nil:
+		return nil, err
+	case p == nil && len(e.options.ProviderOptions) > 0:
+		return nil, fmt.Errorf("runtime: provider_options are given and the provider is cpu, which has none; remove them, or use another provider")
+	case e.options.CUDAGraph && (p == nil || !p.graphs):
+		return nil, fmt.Errorf("runtime: cuda_graph is on and the provider is %s; use provider cuda, or turn it off", cmp.Or(want, cpu))
+	case e.options.ProviderLibrary != "" && (p == nil || p.name != plugin):
+		return nil, fmt.Errorf("runtime: provider_library is given and the provider is %s; use provider %s, or remove it", cmp.Or(want, cpu), plugin)
+	case e.options.Device < 0:
+		return nil, fmt.Errorf("runtime: device %d; give 0 for the first, or more", e.options.Device)
+	case p != nil:
+		if err := p.check(e.options.ProviderOptions); err != nil {
+			return nil, err
+		}
 	}
 	setup, err := e.sessionOptions(dir)
 	if err != nil {
 		return nil, err
 	}
-	e.provider = "cpu"
-	if want == "" || want == "cpu" {
+	if e.provider = cpu; p == nil {
 		return setup, nil
 	}
-	if err = e.appendCUDA(setup); err == nil {
-		e.provider = "cuda"
+	if err = e.append(setup, p); err == nil {
+		e.provider, e.kind = p.name, p
 		return setup, nil
 	}
-	if want == "cuda" {
-		_ = setup.Destroy()
-		return nil, fmt.Errorf("provider cuda: %w; run `mdmhost runtime check`, or use provider cpu or auto", err)
+	_ = setup.Destroy()
+	if want != auto {
+		return nil, fmt.Errorf("provider %s: %w; run `mdmhost runtime check`, or use provider cpu", p.name, err)
 	}
+	e.options.ProviderOptions, e.options.CUDAGraph = nil, false // which are CUDA's
 	e.notes = append(e.notes, fmt.Sprintf("provider auto: runs on the CPU, because CUDA cannot be had: %v", err))
-	return setup, nil
+	return e.sessionOptions(dir)
 }
 
-// appendCUDA appends the CUDA provider to session options, or says what is missing.
-func (e *engine) appendCUDA(setup *ort.SessionOptions) error {
-	if err := hasCUDA(e.library); err != nil {
+// append appends a provider to session options, with those that take what it leaves, or says what is missing.
+func (e *engine) append(setup *ort.SessionOptions, p *provider) error {
+	if err := e.appendOne(setup, p, e.options.ProviderOptions); err != nil {
 		return err
 	}
-	e.nvidia = preload(e.options.LibraryDirs)
-	cuda, err := ort.NewCUDAProviderOptions()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = cuda.Destroy() }()
-	settings := map[string]string{"device_id": strconv.Itoa(e.options.Device), "use_tf32": "0"}
-	maps.Copy(settings, e.options.ProviderOptions)
-	if err := cuda.Update(settings); err != nil {
-		return missing(err, e.nvidia)
-	}
-	return missing(setup.AppendExecutionProviderCUDA(cuda), e.nvidia)
-}
-
-// hasCUDA says why the library itself has no CUDA.
-func hasCUDA(l *capi.Library) error {
-	providers, err := l.Providers()
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(providers, "CUDAExecutionProvider") {
-		return fmt.Errorf("the library %s (%s) is built without CUDA; put the libonnxruntime* files of onnxruntime-gpu %s into one folder and name it as library", l.Path, l.Version, Version)
-	}
-	return nil
-}
-
-// The nvidia libraries that the CUDA provider is linked with or loads, those first that others need.
-var nvidia = []string{"libcudart.so.", "libnvJitLink.so.", "libnvrtc.so.", "libcublasLt.so.", "libcublas.so.", "libcurand.so.", "libcufft.so.", "libcudnn.so."}
-
-// preload opens the nvidia libraries of dirs by absolute path, so that no LD_LIBRARY_PATH is needed, and returns the files
-// that it loaded and the errors of those that failed. A folder may be the library folder itself, third_party/nv, or a
-// site-packages with nvidia/*/lib or torch/lib in it.
-func preload(dirs []string) (report []string) {
-	for _, stem := range nvidia {
-		for _, dir := range append(slices.Clone(dirs), nvidiaDirs()...) {
-			if dir == "" {
-				continue
-			}
-			if file := newest(dir, stem); file != "" {
-				if err := capi.Preload(file); err != nil {
-					report = append(report, fmt.Sprintf("%s: %v", file, err))
-				} else {
-					report = append(report, file)
-				}
-				break
-			}
+	for _, name := range p.also {
+		next, err := providerOf(name)
+		if err == nil {
+			err = e.appendOne(setup, next, nil)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return report
+	return setup.AddSessionConfigEntry(recordPlacement, "1")
 }
 
-func nvidiaDirs() []string {
-	var out []string
-	for _, dir := range searchDirs() {
-		out = append(out, filepath.Join(filepath.Dir(dir), "nv"))
+func (e *engine) appendOne(setup *ort.SessionOptions, p *provider, options map[string]string) error {
+	if p.listed != "" {
+		have, err := e.library.Providers()
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(have, p.listed) {
+			return fmt.Errorf("the library %s (%s) is built without it, with %s alone; %s", e.library.Path, e.library.Version, strings.Join(have, ", "), p.source)
+		}
 	}
-	return out
-}
-
-// newest returns the absolute path of a library whose name starts with stem, in dir or in the places below it where Python
-// packages put theirs.
-func newest(dir, stem string) string {
-	var found []string
-	for _, below := range []string{"", "nvidia/*/lib", "torch/lib", "*/lib"} {
-		files, _ := filepath.Glob(filepath.Join(dir, below, stem+"*"))
-		found = append(found, files...)
+	if p.append != nil {
+		return p.append(e, setup, options)
 	}
-	sort.Strings(found)
-	if len(found) == 0 {
-		return ""
+	if err := setup.AppendExecutionProvider(p.called, options); err != nil {
+		return plain(err)
 	}
-	file, err := filepath.Abs(found[len(found)-1])
-	if err != nil {
-		return ""
-	}
-	return file
-}
-
-// missing says in plain words why the CUDA provider cannot be had, and what was loaded for it.
-func missing(err error, loaded []string) error {
-	if err == nil {
-		return nil
-	}
-	if len(loaded) == 0 {
-		return fmt.Errorf("%w; no nvidia libraries were found in runtime.library_dirs or third_party/nv", plain(err))
-	}
-	short := make([]string, len(loaded))
-	for i, file := range loaded {
-		short[i] = filepath.Base(file)
-	}
-	return fmt.Errorf("%w; loaded for it: %s", plain(err), strings.Join(short, ", "))
-}
-
-var place = regexp.MustCompile(`^.*\[ONNXRuntimeError\] : \d+ : \w+ : `)
-
-// plain takes the source line and the code off a message of ONNX Runtime.
-func plain(err error) error {
-	if text := place.ReplaceAllString(err.Error(), ""); text != err.Error() {
-		return errors.New(text)
-	}
-	return err
+	return nil
 }

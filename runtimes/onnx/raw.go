@@ -21,22 +21,13 @@ func rawSession(s *ort.DynamicAdvancedSession) unsafe.Pointer {
 	return *(*unsafe.Pointer)(*(*unsafe.Pointer)(unsafe.Pointer(s)))
 }
 
-// rawValues returns the OrtValues.
-func rawValues(values []ort.Value) []unsafe.Pointer {
-	out := make([]unsafe.Pointer, len(values))
-	for i, v := range values {
-		out[i] = *(*unsafe.Pointer)(unsafe.Pointer(v.GetInternals()))
-	}
-	return out
-}
-
 func init() {
 	for _, t := range []struct {
 		of    reflect.Type
 		first string
 	}{
 		{reflect.TypeFor[ort.SessionOptions](), "o"}, {reflect.TypeFor[ort.RunOptions](), "o"}, {reflect.TypeFor[ort.DynamicAdvancedSession](), "s"},
-		{reflect.TypeFor[ort.AdvancedSession](), "ortSession"}, {reflect.TypeFor[ort.ValueInternalData](), "ortValue"},
+		{reflect.TypeFor[ort.AdvancedSession](), "ortSession"},
 	} {
 		if f := t.of.Field(0); f.Name != t.first || f.Type.Kind() != reflect.Pointer {
 			panic("runtimes/onnx: onnxruntime_go's " + t.of.Name() + " no longer begins with the C pointer " + t.first + "; adapt raw.go")

@@ -2,12 +2,13 @@ package onnx
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
 
 	ort "github.com/yalue/onnxruntime_go"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/runtimes/internal/forward"
 )
 
 // Configure implements [sampling.Denoiser]: it appends the head to the model and makes the session.
@@ -20,53 +21,50 @@ func (d *Denoiser) Configure(ctx context.Context, spec sampling.Head) error {
 	case d.session != nil:
 		return fmt.Errorf("model %s: Configure was called before; open the model again for another head", d.model.Name)
 	}
-	if err := d.checkNeeds(&spec.Needs); err != nil {
-		return err
+	if d.lib == nil {
+		if err := d.settle(&d.engine); err != nil {
+			return err
+		}
 	}
-	stem, err := d.newStem(&spec)
+	o := forward.Options{Runtime: fmt.Sprintf("onnx (provider %s)", d.caps.Provider), Mode: d.options.Head, LogitsMemory: d.options.LogitsMemory, Bind: d.bind, Turns: true}
+	if d.carrier.session != nil {
+		o.Place = residence{&d.carrier}
+	}
+	if d.pinned != nil {
+		o.Host = d.pinned
+	}
+	plan, appended, err := forward.NewPlan(d.decoded, &d.model, d.ports, spec, o)
 	if err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	h := newHead(spec, d.options.Head)
-	fragment, logits := h.fragment(d.decoded, stem)
-	if spec.Needs.Logits || h.mode == HeadGo {
-		h.outputs = append(h.outputs, logits)
-	}
-	if stem.shadows {
-		h.outputs = append(h.outputs, outAlone)
-	}
-	h.outputs = append(h.outputs, d.ports.askRates(fragment.Graph, &spec.Needs)...)
-	if h.mode == HeadFused {
+	if d.options.Head == HeadFused {
 		if err := d.library.RegisterHead(raw(d.setup)); err != nil {
 			return err
 		}
 	}
-	inputs := make([]string, 0, len(d.ports.inputs)+len(h.inputs))
-	for _, p := range d.ports.inputs {
-		inputs = append(inputs, p.name)
-	}
-	inputs = append(inputs, h.inputs...)
-	session, err := ort.NewDynamicAdvancedSessionWithONNXData(append(d.file, fragment.Encode()...), inputs, h.outputs, d.setup)
+	session, err := ort.NewDynamicAdvancedSessionWithONNXData(append(d.file, appended...), plan.Inputs, plan.Outputs, d.setup)
 	if err != nil {
-		return fmt.Errorf("model %s: ONNX Runtime %s refuses it (provider %s, head %s): %w; check the file with onnx.checker, or export it anew",
-			d.model.Name, d.library.Version, d.caps.Provider, h.mode, plain(err))
+		return fmt.Errorf("model %s: ONNX Runtime %s refuses it (provider %s, head %s): %w", d.model.Name, d.library.Version, d.caps.Provider, d.options.Head, d.refused(err))
 	}
 	run, err := ort.NewRunOptions()
 	if err != nil {
 		_ = session.Destroy()
 		return fmt.Errorf("ONNX Runtime: %w", err)
 	}
-	worker, err := d.library.NewWorker(rawSession(session), inputs, h.outputs)
+	worker, err := d.library.NewWorker(rawSession(session), plan.Inputs, plan.Outputs)
 	if err != nil {
 		_ = run.Destroy()
 		_ = session.Destroy()
 		return err
 	}
-	d.head, d.stem, d.session, d.run, d.worker = h, stem, session, run, worker
-	d.caps.MaxRows = stem.batchRows()
+	d.plan, d.session, d.run, d.worker = plan, session, run, worker
+	if err := d.placed(); err != nil {
+		return err
+	}
+	d.caps.MaxRows = plan.MaxRows()
 	_ = d.setup.Destroy()
 	d.setup, d.file, d.decoded = nil, nil, nil
 	if d.options.Warmup {
@@ -77,20 +75,11 @@ func (d *Denoiser) Configure(ctx context.Context, spec sampling.Head) error {
 
 // warmUp runs one short pass, so that kernels are chosen and memory is there before the first real one.
 func (d *Denoiser) warmUp(ctx context.Context) error {
-	b, l := 1, 8
-	if d.ports.length > 0 {
-		l = d.ports.length
-	}
-	batch, err := d.batch(b, l)
-	if err != nil {
+	if _, err := d.plan.WarmUp(); err != nil {
 		return err
 	}
-	for i := range batch.Tokens {
-		batch.Tokens[i], batch.Attention[i], batch.Active[i] = int64(d.model.PadID), 1, 1
-	}
-	batch.Params[0].TopP = 1
-	_, err = d.runBatch(ctx)
-	d.shapes.free()
+	_, err := d.runBatch(ctx)
+	d.plan.Free()
 	return err
 }
 
@@ -98,34 +87,17 @@ func (d *Denoiser) warmUp(ctx context.Context) error {
 func (d *Denoiser) Batch(b, l int) (*sampling.Batch, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.batch(b, l)
-}
-
-func (d *Denoiser) batch(b, l int) (*sampling.Batch, error) {
-	p := d.ports
 	switch {
 	case d.closed.Load():
 		return nil, d.errClosed()
 	case d.session == nil:
 		return nil, fmt.Errorf("model %s: Batch before Configure", d.model.Name)
-	case b < 1 || l < 1 || b > math.MaxInt32/l:
-		return nil, fmt.Errorf("model %s: a batch of %d rows x %d positions; give at least 1 of each, and fewer than 2^31 together", d.model.Name, b, l)
-	case p.rows > 0 && b > d.stem.batchRows():
-		most, why := d.stem.batchRows(), ""
-		if d.stem.passes() > 1 {
-			why = ", which guidance takes two by two"
-		}
-		return nil, fmt.Errorf("model %s: a batch of %d rows, and the model was exported for %d%s; use --batch %d", d.model.Name, b, p.rows, why, most)
-	case p.length > 0 && l > p.length:
-		return nil, fmt.Errorf("model %s: a row of %d positions, and the model was exported for %d; shorten the row", d.model.Name, l, p.length)
-	case p.length > 0 && l < p.length && !d.caps.Padding:
-		return nil, fmt.Errorf("model %s: a row of %d positions, and the model takes exactly %d because it has no attention_mask; fill the row, or export the model anew with a mask", d.model.Name, l, p.length)
 	}
-	s, err := d.shapes.get(d, b, l)
+	pass, err := d.plan.Pass(b, l)
 	if err != nil {
-		return nil, fmt.Errorf("model %s: a batch of %d rows x %d positions: %w", d.model.Name, b, l, err)
+		return nil, err
 	}
-	return &s.batch, nil
+	return &pass.Batch, nil
 }
 
 // Run implements [sampling.Denoiser].
@@ -139,60 +111,104 @@ func (d *Denoiser) runBatch(ctx context.Context) (*sampling.Statistics, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := d.shapes.current
-	if d.session == nil || s == nil {
+	if d.session == nil || d.plan.Current() == nil {
 		if d.closed.Load() {
 			return nil, d.errClosed()
 		}
 		return nil, fmt.Errorf("model %s: Run before Batch", d.model.Name)
 	}
-	if d.head.remembers() {
-		if err := s.batch.CheckSlots(); err != nil {
-			return nil, fmt.Errorf("model %s: %w", d.model.Name, err)
-		}
+	if d.lost != nil {
+		return nil, d.lost
 	}
-	for _, feed := range s.feeds {
-		feed()
+	pass := d.plan.Current()
+	if err := pass.Feed(); err != nil {
+		d.lose(err)
+		return nil, err
 	}
-	err := d.runSession(ctx, s)
+	err := d.runPass(ctx, pass)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case d.closed.Load():
 		return nil, d.errClosed()
 	case err != nil:
-		return nil, fmt.Errorf("model %s: a pass of %d rows x %d positions failed: %w; compare token ids and lengths with config.json", d.model.Name, s.b, s.l, plain(err))
+		err = fmt.Errorf("model %s: a pass of %d rows x %d positions failed: %w", d.model.Name, pass.Batch.B, pass.Batch.L,
+			d.failed(err, "compare token ids and lengths with config.json"))
+		d.lose(err)
+		return nil, err
 	}
-	for _, fetch := range s.fetches {
-		fetch()
+	s, err := pass.Fetch()
+	d.lose(err)
+	return s, err
+}
+
+// lose remembers that the device was lost, if it was.
+func (d *Denoiser) lose(err error) {
+	if errors.Is(err, ErrDeviceLost) {
+		d.lost = err
 	}
-	if d.head.mode == HeadGo {
-		if err := d.shapes.plain.Compute(s.logits, d.model.V, &s.batch, d.head.spec, &s.stats); err != nil {
-			return nil, fmt.Errorf("model %s: %w", d.model.Name, err)
+}
+
+// runPass brings to the device what the session does not fetch itself, runs it, and brings back what it does not bring.
+func (d *Denoiser) runPass(ctx context.Context, pass *forward.Pass) error {
+	b := pass.Values.(*bound)
+	for _, c := range b.copies {
+		if c.version == *c.Version {
+			continue
+		}
+		if err := d.carry(d.host, c.Data, d.place, c.to, c.Count*sizes[c.Type]); err != nil {
+			return err
+		}
+		c.version = *c.Version
+	}
+	if err := d.convey(b); err != nil {
+		return err
+	}
+	if err := d.lift.run(b.up); err != nil {
+		return err
+	}
+	if err := d.runSession(ctx, b, pass.Turn); err != nil {
+		return err
+	}
+	return d.lower.run(b.down)
+}
+
+// convey makes the conveyors that a pass needs, which are the same for all passes.
+func (d *Denoiser) convey(b *bound) (err error) {
+	if d.lift.session == nil && len(b.up.from) > 0 {
+		if d.lift, err = newConveyor(&d.engine, len(b.up.from)); err != nil {
+			return err
 		}
 	}
-	return &s.stats, nil
+	if d.lower.session == nil && len(b.down.from) > 0 {
+		d.lower, err = newConveyor(&d.engine, len(b.down.from))
+	}
+	return err
 }
 
 // runSession runs the session and ends it early when ctx ends or Close is called.
-func (d *Denoiser) runSession(ctx context.Context, s *shape) error {
-	d.running.Store(d.run)
+func (d *Denoiser) runSession(ctx context.Context, b *bound, turn int) error {
+	run := d.run
+	if b.run[turn] != nil {
+		run = b.run[turn]
+	}
+	d.running.Store(run)
 	defer d.running.Store(nil)
 	if d.closed.Load() { // a Close that came before the line above saw nothing to end
 		return d.errClosed()
 	}
 	if ctx.Done() == nil {
-		return d.worker.Run(rawRun(d.run), s.in, s.out)
+		return d.worker.Run(rawRun(run), b.in[turn], b.out[turn])
 	}
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		_ = d.run.Terminate()
+		_ = run.Terminate()
 		close(ended)
 	})
-	err := d.worker.Run(rawRun(d.run), s.in, s.out)
+	err := d.worker.Run(rawRun(run), b.in[turn], b.out[turn])
 	if !stop() { // the flag is set, or about to be: take it back for the next run
 		<-ended
-		_ = d.run.UnsetTerminate()
+		_ = run.UnsetTerminate()
 	}
 	return err
 }

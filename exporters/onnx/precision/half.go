@@ -13,13 +13,19 @@ import (
 // has few kernels for float16 and casts around the others.
 //
 // The error names a weight beyond float16, or an operator that this package's graphs cannot say.
-func Half(m *graph.Model) (*graph.Model, error) {
+func Half(m *graph.Model) (*graph.Model, error) { return halved(m, graph.Float16) }
+
+// BFloat16 is [Half] with bfloat16, whose exponent is float32's: no weight is beyond it, and 8 bits of each are left. ONNX Runtime's CPU provider
+// has no kernels for it, and that of CUDA those of products, sums, differences, quotients and what moves numbers: the rest runs in float32.
+func BFloat16(m *graph.Model) (*graph.Model, error) { return halved(m, graph.BFloat16) }
+
+func halved(m *graph.Model, typ graph.Type) (*graph.Model, error) {
 	if err := whole(m); err != nil {
 		return nil, err
 	}
 	m = Residuals(m)
 	b := graph.NewBuilder(m.Graph.Name, m.Opset(""))
-	h := &halver{b: b, matters: needed(m.Graph), narrow: map[string]graph.Value{}, wide: map[string]graph.Value{}}
+	h := &halver{b: b, typ: typ, follows: followers[typ], matters: needed(m.Graph), narrow: map[string]graph.Value{}, wide: map[string]graph.Value{}}
 	bind := map[string]graph.Value{}
 	for _, v := range m.Graph.Feeds() {
 		bind[v.Name] = b.Input(v.Name, v.Type, v.Shape...)
@@ -37,7 +43,7 @@ func Half(m *graph.Model) (*graph.Model, error) {
 		outputs = append(outputs, graph.Output{Name: o.Name, Value: v})
 	}
 	if b.Err() == nil && h.products == 0 {
-		return nil, fmt.Errorf("graph %s: has no product to do in float16; expected MatMul or Gemm of float32, take precision fp32", m.Graph.Name)
+		return nil, fmt.Errorf("graph %s: has no product to do in %s; expected MatMul or Gemm of float32, take precision fp32", m.Graph.Name, typ)
 	}
 	out, err := b.Model(outputs...)
 	if err != nil {
@@ -50,6 +56,8 @@ func Half(m *graph.Model) (*graph.Model, error) {
 // halver writes nodes in their precision.
 type halver struct {
 	b            *graph.Builder
+	typ          graph.Type      // Float16 or BFloat16
+	follows      map[string]bool // operators that run in the type of what they read
 	matters      map[*graph.Node]bool
 	narrow, wide map[string]graph.Value // casts by the value that is cast
 	products     int
@@ -62,19 +70,19 @@ func (h *halver) node(n *graph.Node, in []graph.Value) []graph.Value {
 		return nil
 	}
 	switch key := graph.Key(n); {
-	case key == "Cast" && in[0].Type() == graph.Float16 && n.IntAttr("to", 0) == int64(graph.Float32), key == "Identity":
+	case key == "Cast" && in[0].Type() == h.typ && n.IntAttr("to", 0) == int64(graph.Float32), key == "Identity":
 		return in // which is cast where somebody wants it wide
-	case anyType[key] || !slices.ContainsFunc(in, isFloat):
+	case anyType[key] || !slices.ContainsFunc(in, h.isFloat):
 		return nil
 	case products[key] && h.matters[n]:
 		h.products++
 		return h.write(n, in, h.half)
-	case follows[key] && h.matters[n] && h.follow(key, in):
+	case h.follows[key] && h.matters[n] && h.follow(key, in):
 		if key == "mdm.Silu" { // whose kernel in this program is for float32
 			return []graph.Value{h.b.Mul(in[0], h.b.Sigmoid(in[0]))}
 		}
 		return h.write(n, in, h.half)
-	case !slices.ContainsFunc(in, func(v graph.Value) bool { return v.Type() == graph.Float16 }):
+	case !slices.ContainsFunc(in, func(v graph.Value) bool { return v.Type() == h.typ }):
 		return nil
 	}
 	return h.write(n, in, h.single)
@@ -83,7 +91,7 @@ func (h *halver) node(n *graph.Node, in []graph.Value) []graph.Value {
 func (h *halver) write(n *graph.Node, in []graph.Value, cast func(graph.Value) graph.Value) []graph.Value {
 	given := slices.Clone(in)
 	for i, v := range in {
-		if isFloat(v) {
+		if h.isFloat(v) {
 			given[i] = cast(v)
 		}
 	}
@@ -93,15 +101,15 @@ func (h *halver) write(n *graph.Node, in []graph.Value, cast func(graph.Value) g
 	return h.b.OpN(graph.Key(n), len(n.Outputs), n.Attributes, given...)
 }
 
-// follow tells whether an operator between products runs in float16: its values do, and its constants fit.
+// follow tells whether an operator between products runs in the narrow type: its values do, and its constants fit.
 func (h *halver) follow(key string, in []graph.Value) bool {
 	some := false
 	for _, v := range in {
 		switch {
-		case !isFloat(v):
-		case v.Type() == graph.Float16:
+		case !h.isFloat(v):
+		case v.Type() == h.typ:
 			some = true
-		case v.Content() == nil || !fits(v.Content()):
+		case v.Content() == nil || !fits(v.Content(), h.typ):
 			return false
 		case (key == "Gather" || key == "Transpose") && v.Rank() > 1: // a table, a matrix
 			some = true
@@ -110,17 +118,17 @@ func (h *halver) follow(key string, in []graph.Value) bool {
 	return some
 }
 
-func isFloat(v graph.Value) bool { return v.Type() == graph.Float32 || v.Type() == graph.Float16 }
+func (h *halver) isFloat(v graph.Value) bool { return v.Type() == graph.Float32 || v.Type() == h.typ }
 
 // single is v in float32.
 func (h *halver) single(v graph.Value) graph.Value {
-	if v.Type() != graph.Float16 {
+	if v.Type() != h.typ {
 		return v
 	}
 	return cached(h.wide, v, func() graph.Value { return h.b.Cast(v, graph.Float32) })
 }
 
-// half is v in float16; constants are stored so.
+// half is v in the narrow type; constants are stored so.
 func (h *halver) half(v graph.Value) graph.Value {
 	if v.Type() != graph.Float32 {
 		return v
@@ -128,9 +136,9 @@ func (h *halver) half(v graph.Value) graph.Value {
 	return cached(h.narrow, v, func() graph.Value {
 		t := v.Content()
 		if t == nil {
-			return h.b.Cast(v, graph.Float16)
+			return h.b.Cast(v, h.typ)
 		}
-		stored, err := toHalf(t)
+		stored, err := toHalf(t, h.typ)
 		if err != nil && h.err == nil {
 			h.err = err
 		}

@@ -1,4 +1,4 @@
-// Package precision writes a model's graph anew with smaller numbers: float16, or 8-bit integers. The functions are pure, from graph to
+// Package precision writes a model's graph anew with smaller numbers: float16, bfloat16, or 8-bit integers. The functions are pure, from graph to
 // graph; they work on networks of ours and on ONNX files that somebody else exported, and write stock operators only. What a graph calls its
 // "logits" counts as its result; what only other outputs need, such as the rates of insertion models, keeps its float32 arithmetic.
 package precision

@@ -18,6 +18,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/host"
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/host/results"
+	"github.com/mdmhost/mdmhost/framework/host/shard"
 	"github.com/mdmhost/mdmhost/framework/host/view"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/sampling"
@@ -30,7 +31,10 @@ type Streams struct{ Out, Err *os.File }
 type job struct {
 	host     *host.Host
 	cfg      *config.Config
-	rows     []sampling.Request
+	rows     []sampling.Request // of the shard
+	all      int                // rows of the run
+	shard    shard.Shard
+	input    string   // tells the rows of the run apart from others
 	notes    []string // for the summary
 	digests  map[string]string
 	writer   *results.Writer
@@ -41,12 +45,15 @@ type job struct {
 	lengths  *view.Lengths                // of rows that grow
 }
 
-// Run samples the rows and writes answers and summary. Notes are added to the summary's. When ctx ends, finished and
+// Run samples the rows, or the configuration's shard of them, and writes answers and summary. Notes are added to the summary's. When ctx ends, finished and
 // cancelled rows are written all the same and the error is ctx's; rows that failed make an error after all others are
 // written.
 func Run(ctx context.Context, h *host.Host, rows []sampling.Request, notes []string, s Streams) (err error) {
-	j := &job{host: h, cfg: h.Config(), rows: rows, notes: notes, finishes: map[sampling.Finish]int{}, lost: map[sampling.Finish][]string{}}
+	j := &job{host: h, cfg: h.Config(), rows: rows, all: len(rows), notes: notes, finishes: map[sampling.Finish]int{}, lost: map[sampling.Finish][]string{}}
 	if err := h.Fits(rows); err != nil {
+		return err
+	}
+	if err := j.part(); err != nil {
 		return err
 	}
 	if err := j.identify(); err != nil {
@@ -67,7 +74,7 @@ func Run(ctx context.Context, h *host.Host, rows []sampling.Request, notes []str
 	}
 	screen := j.screen(s)
 	stopping := context.AfterFunc(ctx, func() { screen.Say("mdmhost: stopping; finished rows are kept. Again to stop at once.") })
-	accounts, err := h.Sample(ctx, len(rows), j.waiting(), j.sink, append(trace.observers(), screen)...)
+	accounts, err := h.Sample(ctx, len(j.rows), j.waiting(), j.sink, append(trace.observers(), screen)...)
 	stopping()
 	if j.sunk != nil {
 		err = j.sunk // its own words, instead of what the sampler made of it
@@ -85,7 +92,7 @@ func Run(ctx context.Context, h *host.Host, rows []sampling.Request, notes []str
 	}
 	err = errors.Join(err, j.summary(accounts).Write(s.Err))
 	if err == nil && j.failed != nil {
-		err = fmt.Errorf("%d of %d rows failed, the first with: %w", j.finishes[sampling.FinishError], len(rows), j.failed)
+		err = fmt.Errorf("%d of %d rows failed, the first with: %w", j.finishes[sampling.FinishError], len(j.rows), j.failed)
 	}
 	return err
 }
@@ -97,18 +104,18 @@ func redrawable(f *os.File) bool { return onTerminal(f) && os.Getenv("TERM") != 
 
 // openWriter opens --out, or writes to out.
 func (j *job) openWriter(out io.Writer) (*results.Writer, error) {
-	format, rows := results.Format(j.cfg.Format), int64(len(j.rows))
+	format, rows := results.Format(j.cfg.Format), int64(j.all)
 	if j.cfg.Out == "" {
-		return results.NewWriter(out, "standard output", format, rows), nil
+		return results.NewWriter(out, "standard output", format, rows, j.shard), nil
 	}
 	settings := j.cfg.Settings()
 	delete(settings, "prompts") // what it holds counts, not its name
-	settings["input"] = j.digest()
+	settings["input"] = j.input
 	for name, digest := range j.digests {
 		settings["digest of the "+name] = digest
 	}
 	return results.Create(j.cfg.Out, results.Options{
-		Format: format, Rows: rows, Seed: j.host.Seed(), Settings: settings, Overwrite: j.cfg.Overwrite,
+		Format: format, Rows: rows, Shard: j.shard, Seed: j.host.Seed(), Settings: settings, Overwrite: j.cfg.Overwrite,
 	})
 }
 
@@ -186,6 +193,9 @@ func (j *job) summary(a sampling.Accounts) view.Summary {
 	notes := slices.Concat(j.host.Notes(), j.notes)
 	for _, finish := range slices.Sorted(maps.Keys(j.lost)) {
 		notes = append(notes, j.without(finish))
+	}
+	if !j.shard.Whole() {
+		notes = append(notes, fmt.Sprintf("shard %s has %d of the run's %d rows; mdmhost merge puts the files of all shards together", j.shard, len(j.rows), j.all))
 	}
 	for _, e := range j.cfg.Left() {
 		notes = append(notes, fmt.Sprintf("%s = %v (%s) is left out: it %s", e.Key, e.Value, e.Origin, e.Note))

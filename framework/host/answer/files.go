@@ -46,6 +46,9 @@ func distinct(cfg *config.Config, settings string) error {
 	}
 	if cfg.Out != "" {
 		uses = append(uses, use{"the journal of the answers", results.Journal(cfg.Out), true})
+		if cfg.Shard != "" {
+			uses = append(uses, use{"the description of the shard", results.PieceFile(cfg.Out), true})
+		}
 	}
 	for i, a := range uses {
 		for _, b := range uses[:i] {

@@ -4,6 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
+
+	"github.com/mdmhost/mdmhost/framework/host/shard"
+	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
 // identify hashes the models and the plugins where that is asked for: in details, in traces, and to resume.
@@ -14,7 +18,7 @@ func (j *job) identify() (err error) {
 	return err
 }
 
-// digest tells inputs apart: it covers the tokens of every row.
+// digest tells inputs apart: it covers the tokens of every row of the run.
 func (j *job) digest() string {
 	hash := sha256.New()
 	for _, r := range j.rows {
@@ -22,4 +26,16 @@ func (j *job) digest() string {
 		_ = binary.Write(hash, binary.LittleEndian, r.Tokens)
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:8])
+}
+
+// part leaves the rows of the configuration's shard.
+func (j *job) part() (err error) {
+	if j.cfg.Out != "" { // only files of answers are held against their input
+		j.input = j.digest()
+	}
+	if j.shard, err = shard.Parse(j.cfg.Shard); err != nil || j.shard.Whole() {
+		return err
+	}
+	j.rows = slices.DeleteFunc(slices.Clone(j.rows), func(r sampling.Request) bool { return !j.shard.Holds(r.Index) })
+	return nil
 }

@@ -78,7 +78,10 @@ func traceHeader(h *host.Host, rows []sampling.Request, digests map[string]strin
 	if len(cfg.Sampler.Options) > 0 {
 		header.SamplerOptions = cfg.Sampler.Options
 	}
-	header.Grid = gridOf(m.Config.Raw)
+	if cfg.Record {
+		header.Sampling = cfg.SamplingSettings()
+	}
+	header.Grid = GridOf(m.Config.Raw)
 	if header.Growth = growthOf(h.Growth(), rows); header.Growth != nil {
 		header.Planner, header.Options = "", nil // the sampler decides where rows grow
 	}
@@ -97,8 +100,8 @@ func growthOf(g *sampling.Growth, rows []sampling.Request) *sampling.Growth {
 	return &bounded
 }
 
-// gridOf is the rectangle that config.json lays the positions out in, nil where it has none.
-func gridOf(raw map[string]any) *sampling.TraceGrid {
+// GridOf is the rectangle that config.json lays the positions out in, nil where it has none.
+func GridOf(raw map[string]any) *sampling.TraceGrid {
 	text, err := json.Marshal(raw["grid"])
 	if err != nil {
 		return nil

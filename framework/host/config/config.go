@@ -30,6 +30,7 @@ type Config struct {
 	Format    string `koanf:"format"`
 	Details   bool   `koanf:"details"`
 	Out       string `koanf:"out"`
+	Shard     string `koanf:"shard"` // as package shard reads it
 	Overwrite bool   `koanf:"overwrite"`
 	Trace     string `koanf:"trace"`
 	Record    bool   `koanf:"record"`
@@ -43,6 +44,8 @@ type Config struct {
 	Train     Train     `koanf:"train"`
 
 	Export Export `koanf:"export"`
+	Serve  Serve  `koanf:"serve"`
+	Hub    Hub    `koanf:"hub"`
 
 	merged  map[string]any // by dotted key
 	layers  [][]setting
@@ -50,19 +53,37 @@ type Config struct {
 	left    []Entry
 }
 
-// Runtime chooses where the denoiser runs.
+// Runtime chooses where the denoiser runs. Which of its settings a kind of runtime reads, package config checks.
 type Runtime struct {
-	Kind          string            `koanf:"kind"`
-	Provider      string            `koanf:"provider"`
-	Threads       int               `koanf:"threads"`
-	Device        int               `koanf:"device"`
-	Library       string            `koanf:"library"`
-	LibraryDirs   []string          `koanf:"library_dirs"`
-	Head          string            `koanf:"head"`
-	Optimize      string            `koanf:"optimize"`
-	Arena         bool              `koanf:"arena"`
-	Warmup        bool              `koanf:"warmup"`
-	SessionConfig map[string]string `koanf:"session_config"`
+	Kind            string            `koanf:"kind"`
+	Provider        string            `koanf:"provider"`
+	Threads         int               `koanf:"threads"`
+	Sessions        int               `koanf:"sessions"`
+	Device          []int             `koanf:"device"`
+	Library         string            `koanf:"library"`
+	LibraryDirs     []string          `koanf:"library_dirs"`
+	Head            string            `koanf:"head"`
+	Optimize        string            `koanf:"optimize"`
+	Arena           bool              `koanf:"arena"`
+	Warmup          bool              `koanf:"warmup"`
+	Precision       string            `koanf:"precision"`
+	CUDAGraph       bool              `koanf:"cuda_graph"`
+	ProviderLibrary string            `koanf:"provider_library"`
+	ProviderOptions map[string]string `koanf:"provider_options"`
+	SessionConfig   map[string]string `koanf:"session_config"`
+
+	Endpoints    []string          `koanf:"endpoints"`
+	Model        string            `koanf:"model"`
+	ModelVersion string            `koanf:"model_version"`
+	Timeout      float64           `koanf:"timeout"` // seconds
+	Retries      int               `koanf:"retries"`
+	TLSCA        string            `koanf:"tls_ca"`
+	TLSCert      string            `koanf:"tls_cert"`
+	TLSKey       string            `koanf:"tls_key"`
+	TLSName      string            `koanf:"tls_name"`
+	Headers      map[string]string `koanf:"headers"`
+
+	Recording string `koanf:"recording"`
 }
 
 // Export says what a model is exported for, and how that is verified.
@@ -76,6 +97,36 @@ type Export struct {
 	Python    string  `koanf:"python"`
 	Browser   string  `koanf:"browser"`
 	Timeout   float64 `koanf:"timeout"` // seconds
+}
+
+// Serve says what a server serves, and to whom.
+type Serve struct {
+	Listen       string   `koanf:"listen"`
+	Models       []string `koanf:"models"`
+	Planners     []string `koanf:"planners"`
+	Samplers     []string `koanf:"samplers"`
+	Batching     bool     `koanf:"batching"`
+	Lanes        int      `koanf:"lanes"`
+	Queue        int      `koanf:"queue"`
+	MaxRows      int      `koanf:"max_rows"`
+	MaxPositions int      `koanf:"max_positions"`
+	MaxBody      int      `koanf:"max_body"`
+	Timeout      float64  `koanf:"timeout"` // seconds
+	Drain        float64  `koanf:"drain"`   // seconds
+	Connections  int      `koanf:"connections"`
+	Tokens       string   `koanf:"tokens"`
+	Origins      []string `koanf:"origins"`
+	Watch        bool     `koanf:"watch"`
+	Page         bool     `koanf:"page"`
+	OTLP         string   `koanf:"otlp"`
+}
+
+// Hub says where models are pulled from, and how patiently.
+type Hub struct {
+	Endpoint    string  `koanf:"endpoint"`
+	Connections int     `koanf:"connections"`
+	Retries     int     `koanf:"retries"`
+	Timeout     float64 `koanf:"timeout"` // seconds of silence
 }
 
 // Part is a plugin's name and its options. An option that came as text (from the environment or a flag) is a [Text].

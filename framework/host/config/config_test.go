@@ -107,7 +107,7 @@ func TestNamesOfVariables(t *testing.T) {
 	const form = `, such as ["FOO","HOME"] or FOO:HOME, found `
 	for given, want := range map[string]string{
 		"FOO,HOME,NOTSET": form + `"FOO,HOME,NOTSET"`, "*": form + `"*"`, "FOO HOME": form + `"FOO HOME"`, "FOO: HOME": form + `" HOME"`, "9A": form + `"9A"`,
-		"=x": form + `"=x"`, "FOO:A-B=1": form + `"A-B=1"`, "[FOO,HOME]": form + `"[FOO,HOME]"`, `["FOO",""]`: form + `""`,
+		"=x": form + `"=***"`, "FOO:A-B=1": form + `"A-B=***"`, "[FOO,HOME]": form + "another text", `["FOO",""]`: form + `""`,
 	} {
 		_, err := config.Load(config.Sources{Flags: []config.Assignment{{Key: "plugins.env", Value: given, Flag: "--set plugins.env"}}})
 		if err == nil || !strings.HasSuffix(err.Error(), want) || !strings.Contains(err.Error(), "--set plugins.env: expected a list of ") {
@@ -122,13 +122,11 @@ func TestNamesOfVariables(t *testing.T) {
 
 func TestEveryKeyReachesItsField(t *testing.T) {
 	values := map[string]string{
-		"model": "m", "runtime.kind": "onnx", "runtime.provider": "auto", "runtime.threads": "2", "runtime.device": "1",
-		"runtime.library": "lib", "runtime.head": "go", "runtime.library_dirs": "/a:/b", "runtime.optimize": "off", "runtime.arena": "false",
-		"runtime.warmup": "true", "plugins.start_timeout": "1.5", "plugins.call_timeout": "2", "plugins.log": "info", "plugins.path": "/p:/q", "plugins.env": `["HF_HOME"]`, "plugins.mtls": "true", "plugins.memory": "512",
+		"model": "m", "plugins.start_timeout": "1.5", "plugins.call_timeout": "2", "plugins.log": "info", "plugins.path": "/p:/q", "plugins.env": `["HF_HOME"]`, "plugins.mtls": "true", "plugins.memory": "512",
 		"plugins.open_files": "64", "plugins.reattach": "{}", "record": "true", "planner.name": "eb", "planner.network": "n", "sampler.name": "other",
 		"sampling.temperature": "0.7", "sampling.top_k": "5", "sampling.top_p": "0.9", "sampling.min_p": "0.1",
 		"sampling.suppress_tokens": "[3, 4]", "sampling.draw": "gumbel", "num": "2", "batch": "3", "steps": "4", "length": "5",
-		"seed": "18446744073709551615", "prompt": "p", "format": "jsonl", "details": "true", "out": "o", "overwrite": "true",
+		"seed": "18446744073709551615", "prompt": "p", "format": "jsonl", "details": "true", "out": "o", "shard": "1/4", "overwrite": "true",
 		"trace": "t", "watch": "true", "infill": "", "prompts": "",
 		"sampling.top_p_rule": "below", "sampling.cfg_scale": "1.5", "sampling.cfg_keep_tokens": "[1]", "sampling.repetition_penalty": "1.2",
 		"sampling.penalty_lambda": "2", "sampling.eos_penalty": "3", "sampling.logits_eos_inf": "true", "sampling.confidence_eos_eot_inf": "true",
@@ -142,18 +140,15 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 	for _, k := range config.Keys {
 		if v := values[k.Name]; v != "" {
 			flags = append(flags, config.Assignment{Key: k.Name, Value: v, Flag: "--set " + k.Name})
-		} else if _, listed := values[k.Name]; !listed && k.Kind != config.Map && !trains(k.Name) {
+		} else if _, listed := values[k.Name]; !listed && !apart(k.Name) {
 			t.Errorf("key %s: add it to this test", k.Name)
 		}
 	}
-	flags = append(flags, config.Assignment{Key: "runtime.session_config.session.intra_op.allow_spinning", Value: "1"},
-		config.Assignment{Key: "planner.gamma", Value: "0.2"})
+	flags = append(flags, config.Assignment{Key: "planner.gamma", Value: "0.2"})
 	c := load(t, config.Sources{Flags: flags})
 	seed := uint64(1<<64 - 1)
 	want := config.Config{
-		Model: "m", Runtime: config.Runtime{Kind: "onnx", Provider: "auto", Threads: 2, Device: 1, Library: "lib", Head: "go",
-			LibraryDirs: []string{"/a", "/b"}, Optimize: "off", Warmup: true,
-			SessionConfig: map[string]string{"session.intra_op.allow_spinning": "1"}},
+		Model: "m",
 		Plugins: config.Plugins{StartTimeout: 1.5, CallTimeout: 2, Log: "info", Path: "/p:/q", Env: []string{"HF_HOME"}, MTLS: true, Memory: 512, OpenFiles: 64,
 			Reattach: "{}"},
 		Planner: config.Planner{Part: config.Part{Name: "eb", Options: map[string]any{"gamma": config.Text("0.2")}}, Network: "n"},
@@ -162,13 +157,13 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 			TopPRule: "below", CFGScale: 1.5, CFGKeepTokens: []int32{1}, RepetitionPenalty: 1.2, PenaltyLambda: 2, EOSPenalty: 3, LogitsEOSInf: true,
 			ConfidenceEOSEOTInf: true, BeginSuppressTokens: []int32{2}, CreditAlpha: 0.7, CreditGamma: 0.3, CreditBeta: 0.9,
 			BlockLength: 32, BlockAlign: "absolute", Stop: []string{"a:b", "c"}, EOSEarlyStop: true, StopAt: "end", MaxNFE: 9, PadTo: 64},
-		Num: 2, Batch: 3, Steps: 4, Length: 5, Seed: &seed, Prompt: "p", Format: "jsonl", Details: true, Out: "o",
+		Num: 2, Batch: 3, Steps: 4, Length: 5, Seed: &seed, Prompt: "p", Format: "jsonl", Details: true, Out: "o", Shard: "1/4",
 		Overwrite: true, Trace: "t", Record: true, Watch: true,
 		Export: config.Export{To: "onnx", Precision: "int8", Head: "statistics", Rows: 6, Length: 7, Verify: "must", Python: "py", Browser: "b", Timeout: 30},
 	}
 	for i := range reflect.TypeFor[config.Config]().NumField() {
 		f := reflect.TypeFor[config.Config]().Field(i)
-		if !f.IsExported() || trains(f.Tag.Get("koanf")+".") {
+		if !f.IsExported() || apart(f.Tag.Get("koanf")+".") {
 			continue
 		}
 		if diff := cmp.Diff(reflect.ValueOf(want).Field(i).Interface(), reflect.ValueOf(*c).Field(i).Interface()); diff != "" {
@@ -177,25 +172,45 @@ func TestEveryKeyReachesItsField(t *testing.T) {
 	}
 }
 
-// trains tells whether a key belongs to a section of training.
-func trains(key string) bool {
+// apart tells whether a key belongs to a section that [TestEveryOtherKeyReachesItsField] looks at.
+func apart(key string) bool {
 	section, _, _ := strings.Cut(key, ".")
-	return slices.Contains([]string{"network", "order", "data", "trainer", "optimizer", "train"}, section)
+	return slices.Contains([]string{"runtime", "network", "order", "data", "trainer", "optimizer", "train", "serve", "hub"}, section)
 }
 
-func TestEveryTrainingKeyReachesItsField(t *testing.T) {
+func TestEveryOtherKeyReachesItsField(t *testing.T) {
 	for _, k := range config.Keys {
-		if !trains(k.Name) {
+		if !apart(k.Name) || k.Kind == config.Map {
 			continue
 		}
-		given := map[config.Kind]string{config.String: "x", config.Int: "7", config.Float: "0.25", config.Texts: "a:b", config.Bool: "true"}[k.Kind]
+		var others []config.Assignment // what a setting of a runtime goes with
+		switch k.Name {
+		case "runtime.endpoints", "runtime.model", "runtime.model_version", "runtime.timeout", "runtime.retries", "runtime.tls_ca", "runtime.tls_cert", "runtime.tls_key", "runtime.tls_name":
+			others = []config.Assignment{{Key: "runtime.kind", Value: "openinference"}, {Key: "runtime.endpoints", Value: `["grpc://a:1"]`}}
+		case "runtime.head": // the last is a server's
+			others = []config.Assignment{{Key: "runtime.kind", Value: "openinference"}, {Key: "runtime.endpoints", Value: `["grpc://a:1"]`}}
+		case "runtime.device", "runtime.cuda_graph":
+			others = []config.Assignment{{Key: "runtime", Value: "cuda"}}
+		case "runtime.provider": // the last is a device of OpenVINO
+			others = []config.Assignment{{Key: "runtime.kind", Value: "openvino"}}
+		case "runtime.recording", "runtime.kind":
+			others = []config.Assignment{{Key: "runtime.kind", Value: "replay"}, {Key: "runtime.recording", Value: "y"}}
+		}
+		given := map[config.Kind]string{config.String: "x", config.Int: "7", config.Float: "0.25", config.Texts: "a:b", config.Bool: "true", config.Ints: "3"}[k.Kind]
+		if k.Name == "runtime.endpoints" {
+			given = "http://h:1/v2"
+		}
 		if k.Enum != nil {
 			given = k.Enum[len(k.Enum)-1]
 		}
 		if k.Default == true {
 			given = "false"
 		}
-		c := load(t, config.Sources{Flags: []config.Assignment{{Key: k.Name, Value: given, Flag: "--set"}}})
+		value := given
+		if k.Name == "runtime.endpoints" {
+			value = `["` + given + `"]`
+		}
+		c := load(t, config.Sources{Flags: append(others, config.Assignment{Key: k.Name, Value: value, Flag: "--set"})})
 		section, name, _ := strings.Cut(k.Name, ".")
 		v := field(field(reflect.ValueOf(*c), section), name)
 		if !v.IsValid() {
@@ -245,7 +260,7 @@ runtime:
   mine.yaml:5: steps: expected a whole number from 0, found the text "many"
   mine.yaml:7: sampling.temprature: unknown key; did you mean sampling.temperature?
   mine.yaml:8: sampling.top_p: expected a number above 0 up to 1, found 1.5
-  mine.yaml:13: runtime.session_config.ep.odd: expected a text or number for the session entry ep.odd, found [1]
+  mine.yaml:13: runtime.session_config.ep.odd: expected a text or number for the entry ep.odd, found [1]
   MDMHOST_BACH: bach: unknown key; did you mean MDMHOST_BATCH?
   MDMHOST_SAMPLING__TOP_K: sampling.top_k: expected a whole number from 0, found "-1"
   --set sampling.draw: expected inverse_cdf or gumbel, found "gumble"; did you mean gumbel?
@@ -335,7 +350,8 @@ func TestEntries(t *testing.T) {
 	for _, e := range c.Entries() {
 		got[e.Key] = e.Origin.String()
 	}
-	if len(got) != len(config.Keys)-1+2 { // without the map, with two options
+	maps := len(slices.DeleteFunc(slices.Clone(config.Keys), func(k config.Key) bool { return k.Kind != config.Map }))
+	if len(got) != len(config.Keys)-maps+2 { // with two options
 		t.Errorf("%d entries for %d keys", len(got), len(config.Keys))
 	}
 	for key, want := range map[string]string{"planner.gamma": "eb.yaml:6", "out": "--out", "format": "--out ends in .jsonl", "num": "default", "seed": ""} {
@@ -378,9 +394,60 @@ func TestSettingsLeaveOutWhatDoesNotMatter(t *testing.T) {
 			t.Errorf("%s: %s", key, diff)
 		}
 	}
-	for key, value := range map[string]string{"planner.gamma": "0.2", "num": "2", "sampling.temperature": "0", "format": "jsonl", "prompt": "x"} {
+	for key, value := range map[string]string{"runtime.precision": "fp16", "planner.gamma": "0.2", "num": "2", "sampling.temperature": "0", "format": "jsonl", "prompt": "x"} {
 		if cmp.Equal(base, set(key, value)) {
 			t.Errorf("%s makes no difference", key)
+		}
+	}
+}
+
+// Settings of one kind of runtime say so where another is chosen, unless the choice is the stronger word.
+func TestSettingsOfAnotherRuntime(t *testing.T) {
+	flag := func(key, value string) config.Assignment {
+		return config.Assignment{Key: key, Value: value, Flag: "--set " + key}
+	}
+	for name, c := range map[string]struct {
+		file  string
+		flags []config.Assignment
+		want  string
+	}{
+		"another kind's": {flags: []config.Assignment{flag("runtime.endpoints", `["grpc://a:1"]`)},
+			want: "--set runtime.endpoints: goes with runtime.kind openinference, and that is onnx; leave it out, or add --runtime openinference"},
+		"a map's": {flags: []config.Assignment{flag("runtime.headers.authorization", "x")},
+			want: "goes with runtime.kind openinference, and that is onnx"},
+		"missing": {flags: []config.Assignment{flag("runtime", "replay")}, want: "runtime.kind: replay needs runtime.recording; add --set runtime.recording=..."},
+		"no address": {flags: []config.Assignment{flag("runtime", "openinference"), flag("runtime.endpoints", `["a:1"]`)},
+			want: `http:// or https://; credentials go into runtime.headers), such as ["grpc://gpu1:8001","https://gpu2"], found "a:1"`},
+		"no device": {flags: []config.Assignment{flag("runtime.device", "[]")}, want: "runtime.device: expected the number of a device or several, found an empty list"},
+		"another kind's provider": {flags: []config.Assignment{flag("runtime", "openvino"), flag("runtime.provider", "cuda")},
+			want: "runtime.provider: cuda goes with runtime.kind onnx, and that is openvino; leave it out, or add --runtime onnx"},
+		"another kind's device": {flags: []config.Assignment{flag("runtime", "npu")},
+			want: "npu goes with runtime.kind openvino, and that is onnx; leave it out, or add --runtime openvino"},
+		"device of the CPU":   {flags: []config.Assignment{flag("runtime.device", "1")}, want: "--set runtime.device: the provider is cpu, which has none; leave it out, or name the provider"},
+		"CUDA graphs on it":   {flags: []config.Assignment{flag("runtime", "cpu"), flag("runtime.cuda_graph", "true")}, want: "runtime.cuda_graph: the provider is cpu, which has none"},
+		"options of it":       {file: "runtime: {provider_options: {a: 1}}\n", want: "runtime.provider_options.a: the provider is cpu, which has none"},
+		"another kind's head": {flags: []config.Assignment{flag("runtime.head", "served")}, want: "runtime.head: served goes with runtime.kind openinference, and that is onnx"},
+		"weaker options":      {file: "runtime: {provider: cuda, provider_options: {a: 1}, device: 1, cuda_graph: false}\n", flags: []config.Assignment{flag("runtime", "cpu")}},
+		"weaker device":       {file: "runtime: {provider: cuda, device: [0, 1], cuda_graph: true}\n", flags: []config.Assignment{flag("runtime", "cpu")}},
+		"weaker kind":         {file: "runtime: {kind: openinference, endpoints: ['grpc://a:1'], retries: 2}\n", flags: []config.Assignment{flag("runtime", "cpu")}},
+		"weaker provider":     {file: "runtime: {provider: cuda, library_dirs: [nv]}\n", flags: []config.Assignment{flag("runtime", "openvino")}},
+		"weaker word":         {file: "runtime: {provider: cuda, device: [0, 1]}\n", flags: []config.Assignment{flag("runtime", "replay"), flag("runtime.recording", "x")}},
+	} {
+		s := config.Sources{Flags: c.flags}
+		if c.file != "" {
+			s.File = write(t, "mine.yaml", c.file)
+		}
+		got, err := config.Load(s)
+		if c.want == "" {
+			if err != nil || len(got.Left()) != 2 {
+				t.Errorf("%s: error %v, left out %v", name, err, got.Left())
+			} else if r := got.Runtime; r.Provider != "cpu" || len(r.ProviderOptions) != 0 || r.CUDAGraph || !strings.Contains(name, "word") && !slices.Equal(r.Device, []int{0}) {
+				t.Errorf("%s: %+v, expected what runs on the CPU", name, r)
+			} else if strings.HasPrefix(name, "weaker kind") && r.Kind != config.KindONNX {
+				t.Errorf("%s: kind %s, expected onnx", name, r.Kind)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: expected %s, found %v", name, c.want, err)
 		}
 	}
 }

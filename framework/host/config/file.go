@@ -60,7 +60,7 @@ func (r *reader) mapping(prefix string, n *yaml.Node, depth int) {
 		for value.Kind == yaml.AliasNode {
 			value = value.Alias
 		}
-		_, entry := entryOf(key)
+		_, _, entry := entryOf(key)
 		switch {
 		case value.Tag == "!!null": // an empty section, or a key left to its default
 		case value.Kind == yaml.MappingNode && (section(key) || entry) && depth < 16:

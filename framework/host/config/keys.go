@@ -14,35 +14,33 @@ type Key struct {
 	Enum    []string // texts that are allowed, or nil
 	Min     *float64
 	Max     *float64
-	Above   bool           // Min itself is not allowed
-	Below   bool           // Max itself is not allowed
-	Each    *regexp.Regexp // of a list of texts: what each entry must fit, or nil
-	EachIs  string         // what Each stands for, as messages say it
+	Above   bool                // Min itself is not allowed
+	Below   bool                // Max itself is not allowed
+	Each    *regexp.Regexp      // of a list of texts: what each entry must fit, or nil
+	EachIs  string              // what Each stands for, as messages say it
+	Entries []string            // what a list of such texts holds in examples; nil: names of variables
+	Hide    func(string) string // a text without the credentials in it, as people and logs may see it; nil: it has none
 	Help    string
 }
 
 // variable is the name of an environment variable, as in the manifests of plugins, or NAME=value.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(=[^\x00]*)?$`)
 
+// endpoint is the address of a server of the Open Inference Protocol. It holds no credentials: errors and clients are told it.
+var endpoint = regexp.MustCompile(`^(grpc|grpcs|http|https)://[^/\s@?#]+(/[^\s?#]*)?$`)
+
 func at(v float64) *float64 { return &v }
 
 // Keys lists every setting that the host knows, in the order of `config print`.
-var Keys = slices.Concat(samplingKeys, trainingKeys, exportKeys)
+var Keys = slices.Concat(modelKeys, runtimeKeys, samplingKeys, trainingKeys, exportKeys, serveKeys, hubKeys)
 
-// samplingKeys are those of models, runtimes and sampling.
-var samplingKeys = []Key{
+// modelKeys choose the model.
+var modelKeys = []Key{
 	{Name: "model", Kind: String, Default: "", Help: "embedded model, or the directory of one (empty: the embedded default)"},
-	{Name: "runtime.kind", Kind: String, Default: "onnx", Enum: []string{"onnx"}, Help: "what runs the denoiser"},
-	{Name: "runtime.provider", Kind: String, Default: "cpu", Enum: []string{"cpu", "cuda", "auto"}, Help: "execution provider; auto takes cuda where it can be had and says so where not"},
-	{Name: "runtime.threads", Kind: Int, Default: 0, Min: at(0), Help: "threads within one operator (0: one per core)"},
-	{Name: "runtime.device", Kind: Int, Default: 0, Min: at(0), Help: "number of the GPU"},
-	{Name: "runtime.library", Kind: String, Default: "", Help: "ONNX Runtime library to load (empty: the installed one)"},
-	{Name: "runtime.library_dirs", Kind: Texts, Default: []any{}, Help: "folders with the nvidia libraries for cuda"},
-	{Name: "runtime.head", Kind: String, Default: "auto", Enum: []string{"auto", "fused", "graph", "go"}, Help: "where the statistics are computed: a kernel in the session (cpu), operators in the graph, or Go"},
-	{Name: "runtime.optimize", Kind: String, Default: "all", Enum: []string{"all", "extended", "basic", "off"}, Help: "how far the graph is optimised when it is loaded"},
-	{Name: "runtime.arena", Kind: Bool, Default: true, Help: "keep memory between passes (false: give it back, a little slower)"},
-	{Name: "runtime.warmup", Kind: Bool, Default: false, Help: "run one pass at the start, so that the first real one is not slower"},
-	{Name: "runtime.session_config", Kind: Map, Help: "session configuration entries of ONNX Runtime, by their own dotted names"},
+}
+
+// samplingKeys are those of plugins and sampling.
+var samplingKeys = []Key{
 	{Name: "planner.name", Kind: String, Default: "confidence", Help: "planner: the name of an installed one or the path of a binary"},
 	{Name: "planner.network", Kind: String, Help: "embedded model, or the directory of a planner network or a masked language model, that scores the proposals for planners that ask for it (p2 with bert or trained)"},
 	{Name: "sampler.name", Kind: String, Default: "masked", Help: "sampler: the name of an installed one or the path of a binary"},
@@ -50,7 +48,7 @@ var samplingKeys = []Key{
 	{Name: "plugins.call_timeout", Kind: Float, Default: 30.0, Min: at(0), Above: true, Max: at(86400), Help: "seconds that a plugin may take for one answer"},
 	{Name: "plugins.log", Kind: String, Default: "warn", Enum: []string{"off", "error", "warn", "info", "debug"}, Help: "least level shown of what plugins log, and of what the host says of them; debug shows what they print, too (MDMHOST_LOG)"},
 	{Name: "plugins.path", Kind: String, Default: "", Help: "folders in which plugins are looked for by their names, after those in this program and before the project's .mdmhost/plugins and the user's, separated as in PATH (MDMHOST_PLUGIN_PATH)"},
-	{Name: "plugins.env", Kind: Texts, Default: []any{}, Each: variable, EachIs: "names of environment variables, or NAME=value", Help: "environment variables that plugins may see, by their names, or set for them, as NAME=value; they see no others. On the command line as FOO:HOME, or as a JSON list, such as [\"FOO\",\"NAME=a:b\"]"},
+	{Name: "plugins.env", Kind: Texts, Default: []any{}, Hide: hideVariable, Each: variable, EachIs: "names of environment variables, or NAME=value", Help: "environment variables that plugins may see, by their names, or set for them, as NAME=value; they see no others. On the command line as FOO:HOME, or as a JSON list, such as [\"FOO\",\"NAME=a:b\"]"},
 	{Name: "plugins.mtls", Kind: Bool, Default: false, Help: "let host and plugin prove to each other who they are, by certificates made for the process (mutual TLS)"},
 	{Name: "plugins.memory", Kind: Int, Default: 0, Min: at(0), Help: "MiB of memory that a plugin's process may take, on Linux; one in Go needs some 128 to start, one in Python more (0: no limit)"},
 	{Name: "plugins.open_files", Kind: Int, Default: 0, Min: at(0), Help: "files that a plugin's process may have open, on Linux; it needs some 24 (0: the system's own limit)"},
@@ -91,6 +89,7 @@ var samplingKeys = []Key{
 	{Name: "format", Kind: String, Default: "text", Enum: []string{"text", "jsonl"}, Help: "form of the answers (default: jsonl when out ends in .jsonl, else text)"},
 	{Name: "details", Kind: Bool, Default: false, Help: "add step map, steps of insertion where rows grow, log-probabilities at opening and digests to JSON lines"},
 	{Name: "out", Kind: String, Default: "", Help: "file for the answers, resumed after an interruption (empty: standard output)"},
+	{Name: "shard", Kind: String, Default: "", Help: "sample a part of the run alone, i/n with i from 0 to n-1: the rows i, i+n, i+2n, ..., the same whatever n (mdmhost merge puts the files of all parts together; with a seed)"},
 	{Name: "overwrite", Kind: Bool, Default: false, Help: "replace the files for the answers and the trace instead of resuming or refusing"},
 	{Name: "trace", Kind: String, Default: "", Help: "file for the trace of every step: one HTML page if it ends in .html, else JSON lines (mdmhost trace shows both); entropies and probabilities are computed for it, tokens stay the same"},
 	{Name: "record", Kind: Bool, Default: false, Help: "put every question to the planner and its answer into the trace, for `mdmhost plugin check --replay`; a trace of JSON lines only"},
@@ -122,18 +121,22 @@ func option(key string) (section, name string, ok bool) {
 // plain names may stand in koanf, whose delimiter is "/".
 func plain(name string) bool { return name != "" && !strings.Contains(name, "/") }
 
-const sessionConfig = "runtime.session_config"
-
-// entryOf splits the key of an entry of runtime.session_config.
-func entryOf(key string) (name string, ok bool) {
-	name, ok = strings.CutPrefix(key, sessionConfig+".")
-	return name, ok && plain(name)
+// entryOf splits the key of an entry of a setting that is a map, such as runtime.session_config.
+func entryOf(key string) (of, name string, ok bool) {
+	for _, k := range Keys {
+		if k.Kind == Map {
+			if name, ok := strings.CutPrefix(key, k.Name+"."); ok && plain(name) {
+				return k.Name, name, true
+			}
+		}
+	}
+	return "", "", false
 }
 
 // path is the key's place in koanf, whose delimiter is "/" because names of options and session entries hold dots.
 func path(key string) string {
-	if name, ok := entryOf(key); ok {
-		return strings.ReplaceAll(sessionConfig, ".", "/") + "/" + name
+	if of, name, ok := entryOf(key); ok {
+		return strings.ReplaceAll(of, ".", "/") + "/" + name
 	}
 	if section, name, ok := option(key); ok {
 		return section + "/" + name

@@ -12,6 +12,7 @@ import (
 	"github.com/knadh/koanf/v2"
 
 	"github.com/mdmhost/mdmhost/configs"
+	"github.com/mdmhost/mdmhost/framework/host/shard"
 	"github.com/mdmhost/mdmhost/framework/nearest"
 )
 
@@ -93,7 +94,7 @@ func merge(layers [][]setting, problems Problems) (*Config, error) {
 	owner := map[string]string{} // section -> plugin that its options were given for
 	for _, layer := range layers {
 		flat := map[string]any{}
-		for _, s := range layer {
+		for _, s := range spelled(layer) {
 			key, value, err := check(s)
 			if err != nil {
 				problems = append(problems, Problem{s.origin, s.key, err.Error()})
@@ -116,6 +117,7 @@ func merge(layers [][]setting, problems Problems) (*Config, error) {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	problems = append(problems, c.finish()...)
+	problems = append(problems, c.checkRuntime()...)
 	return c, problems.err()
 }
 
@@ -147,11 +149,11 @@ func check(s setting) (string, any, error) {
 	if full, ok := shorthands[key]; ok {
 		key = full
 		if text, _ := convert(String, s.value); s.key == "runtime" && slices.Contains(Lookup("runtime.provider").Enum, fmt.Sprint(text)) {
-			key = "runtime.provider" // `--runtime cuda` is the onnx runtime with that provider
+			key = "runtime.provider"
 		}
 	}
-	if name, ok := entryOf(key); ok {
-		text, err := sessionEntry(name, s.value)
+	if of, name, ok := entryOf(key); ok {
+		text, err := mapEntry(of, name, s.value)
 		return key, text, err
 	}
 	if _, _, ok := option(key); ok {
@@ -173,9 +175,9 @@ func check(s setting) (string, any, error) {
 // sessionGroups are the first parts of all names of session entries; ONNX Runtime itself takes any name in silence.
 var sessionGroups = []string{"session", "optimization", "ep", "mlas", "memory"}
 
-// sessionEntry returns the text that ONNX Runtime takes for every entry.
-func sessionEntry(name string, value any) (string, error) {
-	if group, _, ok := strings.Cut(name, "."); !ok || !slices.Contains(sessionGroups, group) {
+// mapEntry returns the text of an entry of a map: what ONNX Runtime, its providers and headers take is text.
+func mapEntry(of, name string, value any) (string, error) {
+	if group, _, ok := strings.Cut(name, "."); of == "runtime.session_config" && (!ok || !slices.Contains(sessionGroups, group)) {
 		return "", fmt.Errorf("no session entry of ONNX Runtime begins with %q%s", group, nearest.DidYouMean(group, sessionGroups))
 	}
 	switch v := value.(type) {
@@ -186,7 +188,7 @@ func sessionEntry(name string, value any) (string, error) {
 	case bool:
 		return map[bool]string{true: "1", false: "0"}[v], nil
 	}
-	return "", fmt.Errorf("expected a text or number for the session entry %s, found %s", name, quote(value))
+	return "", fmt.Errorf("expected a text or number for the entry %s, found %s", name, quote(value))
 }
 
 // suggest names the nearest key, spelt as the source spells keys.
@@ -220,6 +222,11 @@ func (c *Config) finish() Problems {
 	}
 	if len(inputs) > 1 {
 		problems = append(problems, Problem{Key: "input", Text: fmt.Sprintf("expected one of prompt, infill and prompts, found %s; leave one", strings.Join(inputs, " and "))})
+	}
+	if _, err := shard.Parse(c.Shard); err != nil {
+		problems = append(problems, Problem{c.Origin("shard"), "shard", err.Error()})
+	} else if c.Shard != "" && c.Seed == nil {
+		problems = append(problems, Problem{c.Origin("shard"), "shard", "needs the seed of the whole run, or every shard would draw its own; add --seed N, the same for all"})
 	}
 	if c.Details && c.Format != "jsonl" {
 		problems = append(problems, Problem{c.Origin("details"), "details", "has no place in text answers; add --format jsonl"})

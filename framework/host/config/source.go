@@ -33,6 +33,9 @@ var reserved = []string{EnvFile, "MDMHOST_PEERS", "MDMHOST_PLUGIN", "MDMHOST_LIF
 // shortVariables are variables with names of their own that stand for a key. An empty one is as if it were not set, as with EnvFile.
 var shortVariables = map[string]string{"MDMHOST_LOG": "plugins.log", "MDMHOST_PLUGIN_PATH": "plugins.path", "MDMHOST_REATTACH": "plugins.reattach"}
 
+// foreignVariables are variables of other programs that stand for a key; the key's own variable outweighs them.
+var foreignVariables = map[string]string{"HF_ENDPOINT": "hub.endpoint"}
+
 func defaults() []setting {
 	var out []setting
 	for _, k := range Keys {
@@ -66,6 +69,11 @@ func fromEnv(environ []string) ([]setting, error) {
 	})
 	if _, err := provider.Read(); err != nil {
 		return nil, fmt.Errorf("environment: %w", err)
+	}
+	for _, e := range environ {
+		if name, value, _ := strings.Cut(e, "="); foreignVariables[name] != "" && value != "" {
+			out = append(out, setting{foreignVariables[name], Text(value), Origin{LayerEnv, name}})
+		}
 	}
 	slices.SortFunc(out, func(a, b setting) int { return strings.Compare(a.origin.Place, b.origin.Place) })
 	return out, nil

@@ -33,7 +33,7 @@ type Text string
 func (k *Key) parse(v any) (any, error) {
 	out, ok := convert(k.Kind, v)
 	if !ok {
-		return nil, fmt.Errorf("expected %s%s, found %s", k.expected(), k.example(v), quote(v))
+		return nil, fmt.Errorf("expected %s%s, found %s", k.expected(), k.example(v), k.found(v))
 	}
 	switch n := out.(type) {
 	case string:
@@ -47,14 +47,14 @@ func (k *Key) parse(v any) (any, error) {
 	case []string:
 		if k.Each != nil {
 			if at := slices.IndexFunc(n, func(s string) bool { return !k.Each.MatchString(s) }); at >= 0 {
-				return nil, fmt.Errorf("expected a list of %s%s, found %q", k.EachIs, k.example(v), n[at])
+				return nil, fmt.Errorf("expected a list of %s%s, found %q", k.EachIs, k.example(v), Entry{Key: k.Name, Value: n[at]}.Shown())
 			}
 		}
 	case []int32:
 		ok = !slices.ContainsFunc(n, func(i int32) bool { return !k.within(float64(i)) })
 	}
 	if !ok {
-		return nil, fmt.Errorf("expected %s, found %s", k.expected(), quote(v))
+		return nil, fmt.Errorf("expected %s, found %s", k.expected(), k.found(v))
 	}
 	return out, nil
 }
@@ -95,7 +95,11 @@ func (k *Key) example(v any) string {
 	if k.Kind != Texts {
 		return ""
 	}
-	if _, bare := v.(Text); !bare {
+	_, bare := v.(Text)
+	switch {
+	case k.Entries != nil: // they hold colons, which would divide them
+		return fmt.Sprintf(", such as [%s]", `"`+strings.Join(k.Entries, `","`)+`"`)
+	case !bare:
 		return ", such as [FOO, HOME]"
 	}
 	return `, such as ["FOO","HOME"] or FOO:HOME`
@@ -170,6 +174,9 @@ func whole(v any) (int64, bool) {
 
 func ints(v any) (any, bool) {
 	list, ok := v.([]any)
+	if n, one := whole(v); one { // a number is a list of one
+		return []int32{int32(n)}, n == int64(int32(n))
+	}
 	if text, isText := v.(Text); isText {
 		ok = true
 		s := strings.Trim(strings.TrimSpace(string(text)), "[]")

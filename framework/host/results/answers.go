@@ -10,12 +10,15 @@ import (
 	"path/filepath"
 
 	"github.com/gofrs/flock"
+
+	"github.com/mdmhost/mdmhost/framework/host/shard"
 )
 
 // Options describe the run whose answers a file takes.
 type Options struct {
 	Format    Format
-	Rows      int64
+	Rows      int64 // of the whole run
+	Shard     shard.Shard
 	Seed      uint64
 	Settings  map[string]string // everything else that the answers depend on
 	Overwrite bool              // begin anew whatever the file holds
@@ -30,7 +33,7 @@ type Refused struct{ File, Reason string }
 func (r *Refused) Error() string { return r.File + ": " + r.Reason }
 
 // Peek looks, before anything heavy starts, whether path can take answers. seed is that of the unfinished run in it, or
-// nil. The error is a [Refused] where a complete file, a directory or a missing directory stands in the way.
+// nil; or that of the shard that it holds. The error is a [Refused] where any other complete file, a directory or a missing directory stands in the way.
 func Peek(path string, overwrite bool) (seed *uint64, err error) {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return nil, &Refused{path, fmt.Sprintf("its directory %s does not exist; create it or name another file", filepath.Dir(path))}
@@ -49,6 +52,9 @@ func Peek(path string, overwrite bool) (seed *uint64, err error) {
 	head, _, err := readJournal(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && info.Size() > 0:
+		if p, err := ReadPiece(path); !errors.Is(err, fs.ErrNotExist) {
+			return &p.Seed, err
+		}
 		return nil, &Refused{path, fmt.Sprintf("exists and has no journal (%s), so there is nothing to go on with; name another file, or add --overwrite to replace it", Journal(path))}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -64,10 +70,11 @@ type answers struct {
 	lock    *flock.Flock
 	out     *log
 	journal *log
+	piece   Piece // of a shard
 }
 
 // Create opens path for the answers of a run, or goes on with them where an earlier run of the same settings stopped:
-// rows that have their answer are kept, cancelled and failed ones are to be done again. What is no regular file (a
+// rows that have their answer are kept, cancelled and failed ones are to be done again. All rows of a shard that is finished are kept. What is no regular file (a
 // pipe, /dev/null) is written as a stream. Nobody else may write the file until Close.
 func Create(path string, o Options) (*Writer, error) {
 	if o.disk == nil {
@@ -80,7 +87,7 @@ func Create(path string, o Options) (*Writer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return NewWriter(out, path, o.Format, o.Rows), nil
+		return NewWriter(out, path, o.Format, o.Rows, o.Shard), nil
 	}
 	if _, err := Peek(path, o.Overwrite); err != nil {
 		return nil, err
@@ -91,10 +98,16 @@ func Create(path string, o Options) (*Writer, error) {
 	} else if !locked {
 		return nil, &Refused{path, "another process is writing it; wait for that, or name another file"}
 	}
-	w := NewWriter(nil, path, o.Format, o.Rows)
+	w := NewWriter(nil, path, o.Format, o.Rows, o.Shard)
+	if !o.Overwrite {
+		if w.whole, err = whole(path, o); err != nil || w.whole {
+			w.resumed = int(w.count())
+			return w, errors.Join(err, a.close(false, nil))
+		}
+	}
 	w.file = a
 	if err := a.open(w, o); err != nil {
-		_ = a.close(false)
+		_ = a.close(false, nil)
 		return nil, err
 	}
 	return w, nil
@@ -115,7 +128,7 @@ func (a *answers) open(w *Writer, o Options) error {
 		return err
 	}
 	a.out = &log{file: out}
-	if w.next, a.out.size, err = prefix(out, rows, o.Format); err != nil {
+	if a.out.size, err = w.prefix(out, rows); err != nil {
 		return fmt.Errorf("%s: %w", a.path, err)
 	}
 	for i, r := range rows {
@@ -129,6 +142,7 @@ func (a *answers) open(w *Writer, o Options) error {
 		}
 	}
 	w.out, w.resumed = a.out, len(rows)
+	a.piece = Piece{Shard: o.Shard, Rows: o.Rows, Seed: o.Seed, Settings: o.Settings}
 	keep := rows
 	if o.Format == JSONL {
 		keep = map[int64]Row{}
@@ -138,6 +152,9 @@ func (a *answers) open(w *Writer, o Options) error {
 	}
 	if a.journal, err = startJournal(o.disk, a.path, header{Seed: o.Seed, Rows: o.Rows, Settings: o.Settings}, keep); err != nil {
 		return fmt.Errorf("%s: %w; nothing was changed", a.path, err)
+	}
+	if err := os.Remove(PieceFile(a.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // it would speak of answers that are not there any more
 	}
 	if err := out.Truncate(a.out.size); err != nil {
 		return err
@@ -176,22 +193,23 @@ func (a *answers) earlier(o Options) (map[int64]Row, error) {
 	return rows, nil
 }
 
-// prefix returns how many rows from the first on stand in f as they would be written, and the bytes that they take.
-func prefix(f io.Reader, rows map[int64]Row, format Format) (n, size int64, err error) {
+// prefix goes past the rows that stand in f, from the first on, as they would be written, and returns the bytes that they take.
+func (w *Writer) prefix(f io.Reader, rows map[int64]Row) (size int64, err error) {
 	for {
-		r, ok := rows[n]
+		r, ok := rows[w.next]
 		if !ok {
-			return n, size, nil
+			return size, nil
 		}
-		text, err := r.render(format)
+		text, err := r.render(w.format)
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 		found := make([]byte, len(text))
 		if _, err := io.ReadFull(f, found); err != nil || string(found) != string(text) {
-			return n, size, nil
+			return size, nil
 		}
-		n, size = n+1, size+int64(len(text))
+		w.measure(w.next, text)
+		w.next, size = w.next+w.shard.Stride(), size+int64(len(text))
 	}
 }
 
@@ -205,13 +223,17 @@ func (a *answers) park(r Row) error {
 	return err
 }
 
-func (a *answers) close(complete bool) error {
+// close ends both files; tall are the rows of a shard's text with more than one line.
+func (a *answers) close(complete bool, tall [][2]int64) error {
 	var errs []error
 	if a.out != nil {
 		errs = append(errs, a.out.Sync(), a.out.Close())
 	}
 	if a.journal != nil {
 		errs = append(errs, a.journal.Close())
+		if complete && errors.Join(errs...) == nil && !a.piece.Shard.Whole() {
+			errs = append(errs, a.certify(a.piece, tall))
+		}
 		if complete && errors.Join(errs...) == nil {
 			errs = append(errs, os.Remove(Journal(a.path)))
 		}

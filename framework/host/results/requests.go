@@ -15,9 +15,14 @@ import (
 const MaxRows = 10_000_000
 
 // Requests turns questions into rows, num of each: row q*num+i is the i-th sample of question q. Where nothing is asked
-// (nil), the model's own examples are, num of them in turn, or rows from nothing. Notes say what the user may not have
+// (nil), the rows of the recording are that answers in place of a model, or the model's own examples, num of them in turn, or rows from
+// nothing. Notes say what the user may not have
 // meant; the error is an [InputError] that lists every question that makes no row.
 func Requests(m *model.Model, cfg *config.Config, asked []Question) (rows []sampling.Request, notes []string, err error) {
+	if asked == nil && cfg.Runtime.Kind == config.KindReplay && !m.Insertion() && !cfg.Given("length") {
+		rows, err = recorded(m, cfg)
+		return rows, nil, err
+	}
 	total, question := len(asked)*cfg.Num, func(row int) int { return row / cfg.Num }
 	if asked == nil {
 		if asked, err = examples(m, cfg); err != nil {
@@ -36,14 +41,18 @@ func Requests(m *model.Model, cfg *config.Config, asked []Question) (rows []samp
 	if len(problems) > 0 {
 		return nil, nil, &InputError{Name: "input", Problems: problems}
 	}
-	s := cfg.Sampling
-	params := sampling.Params{Temperature: float32(s.Temperature), TopK: int32(s.TopK), TopP: float32(s.TopP), MinP: float32(s.MinP)}
 	rows = make([]sampling.Request, total)
 	for i := range rows {
 		row := encoded[question(i)]
-		rows[i] = sampling.Request{Index: int64(i), Tokens: row.Tokens, Fixed: row.Fixed, FrozenGap: row.FrozenGap, Cap: row.Cap, Steps: cfg.Steps, Params: params}
+		rows[i] = sampling.Request{Index: int64(i), Tokens: row.Tokens, Fixed: row.Fixed, FrozenGap: row.FrozenGap, Cap: row.Cap, Steps: cfg.Steps, Params: params(cfg)}
 	}
 	return rows, notes, nil
+}
+
+// params are the draw's settings.
+func params(cfg *config.Config) sampling.Params {
+	s := cfg.Sampling
+	return sampling.Params{Temperature: float32(s.Temperature), TopK: int32(s.TopK), TopP: float32(s.TopP), MinP: float32(s.MinP)}
 }
 
 // encodeAll makes one row of each question. A length that is wrong for all of them is one problem.

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/mdmhost/mdmhost/framework/host/shard"
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
@@ -37,11 +38,13 @@ func options(f Format) Options {
 	return Options{Format: f, Rows: rows, Seed: 7, Settings: map[string]string{"planner.gamma": "0.1", "num": "4"}}
 }
 
-func straight(t *testing.T, f Format) string {
+func straight(t *testing.T, f Format) string { return part(t, f, shard.Shard{}) }
+
+func part(t testing.TB, f Format, of shard.Shard) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := NewWriter(&b, "out", f, rows)
-	for i := range int64(rows) {
+	w := NewWriter(&b, "out", f, rows, of)
+	for i := of.Index; i < rows; i += of.Stride() {
 		if err := w.Put(row(i)); err != nil {
 			t.Fatal(err)
 		}
@@ -67,11 +70,17 @@ func TestLine(t *testing.T) {
 }
 
 // Rows finish in any order, the run is killed or interrupted anywhere, and goes on: in the end the file is that of a
-// straight run, and no row that had finished is asked for again.
+// straight run, and no row that had finished is asked for again. Beside that of a shard stands what it is of.
 func TestResume(t *testing.T) {
 	for _, format := range []Format{Text, JSONL} {
-		want := straight(t, format)
+		parts := map[shard.Shard]string{}
+		for _, of := range []shard.Shard{{}, {Index: 1, Of: 4}, {Index: 2, Of: 3}} {
+			parts[of] = part(t, format, of)
+		}
 		rapid.Check(t, func(t *rapid.T) {
+			of := rapid.SampledFrom([]shard.Shard{{}, {}, {Index: 1, Of: 4}, {Index: 2, Of: 3}}).Draw(t, "shard")
+			want, count, o := parts[of], int(of.Count(rows)), options(format)
+			o.Shard = of
 			dir, err := os.MkdirTemp("", "resume")
 			if err != nil {
 				t.Fatal(err)
@@ -79,8 +88,8 @@ func TestResume(t *testing.T) {
 			defer os.RemoveAll(dir)
 			path := filepath.Join(dir, "out")
 			done := map[int64]bool{}
-			for len(done) < rows {
-				w, err := Create(path, options(format))
+			for len(done) < count {
+				w, err := Create(path, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -88,7 +97,7 @@ func TestResume(t *testing.T) {
 					t.Fatalf("%d rows had finished, %d were found", len(done), w.Resumed())
 				}
 				var left []int64
-				for i := range int64(rows) {
+				for i := of.Index; i < rows; i += of.Stride() {
 					if w.Kept(i) != done[i] {
 						t.Fatalf("row %d: kept %v, done %v", i, w.Kept(i), done[i])
 					}
@@ -110,7 +119,7 @@ func TestResume(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if rapid.Bool().Draw(t, "killed") && len(done) < rows {
+				if rapid.Bool().Draw(t, "killed") && len(done) < count {
 					_ = w.file.lock.Unlock()
 					continue
 				}
@@ -122,8 +131,15 @@ func TestResume(t *testing.T) {
 			if diff := cmp.Diff(want, string(got)); diff != "" {
 				t.Fatal(diff)
 			}
-			if left, _ := filepath.Glob(path + ".*"); len(left) > 0 {
+			left, _ := filepath.Glob(path + ".*")
+			if of.Whole() && len(left) > 0 || !of.Whole() && !cmp.Equal(left, []string{PieceFile(path)}) {
 				t.Fatalf("left behind: %v", left)
+			}
+			if of.Whole() {
+				return
+			}
+			if p, err := ReadPiece(path); err != nil || p.Shard != of || p.Rows != rows || p.Bytes != int64(len(want)) || p.Differences(Piece{Rows: rows, Seed: 7, Settings: o.Settings}) != "" {
+				t.Fatalf("%+v, %v", p, err)
 			}
 		})
 	}
@@ -331,7 +347,7 @@ func TestFullTmpfs(t *testing.T) {
 // A row without an answer is no line of text: an empty line would read as an empty answer.
 func TestTextLeavesOutRowsWithoutAnswer(t *testing.T) {
 	var out bytes.Buffer
-	w := NewWriter(&out, "out", Text, 3)
+	w := NewWriter(&out, "out", Text, 3, shard.Shard{})
 	for i, finish := range []sampling.Finish{sampling.FinishComplete, sampling.FinishCancelled, sampling.FinishComplete} {
 		if err := w.Put(Row{Index: int64(i), Text: fmt.Sprint("row ", i), Finish: finish}); err != nil {
 			t.Fatal(err)

@@ -41,6 +41,9 @@ func Open(ctx context.Context, cfg *config.Config, denoiser *model.Model) (*Netw
 }
 
 func (n *Network) open(ctx context.Context, cfg *config.Config, denoiser *model.Model) (err error) {
+	if err := backend.Local(cfg, "planner.network"); err != nil {
+		return err
+	}
 	if n.model, err = model.Open(cfg.Planner.Network, model.AsPlanner()); err != nil {
 		return err
 	}
@@ -56,7 +59,7 @@ func (n *Network) open(ctx context.Context, cfg *config.Config, denoiser *model.
 	if note := n.words.note(denoiser, m); note != "" {
 		n.notes = append(n.notes, note)
 	}
-	source, options := backend.Source(m), backend.Options(cfg.Runtime)
+	source, options := backend.Source(m), backend.ONNX(cfg.Runtime)
 	head := sampling.Head{Needs: sampling.Needs{LogpCurrent: true}, Suppress: n.words.suppressed(m, suppressed), Present: true}
 	if n.binary() {
 		source.Data, source.V, source.MaskID = keepAsLogits(m.Graph), 1, 0

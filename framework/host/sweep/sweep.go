@@ -3,7 +3,6 @@
 package sweep
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -113,33 +112,11 @@ func assignments(key, value, text string) ([]config.Assignment, error) {
 	flag := fmt.Sprintf("point %q", text)
 	switch {
 	case key == "config":
-		return preset(value, flag)
+		return config.FromFile(value, flag)
 	case key == "sampler":
 		key = "sampler.name"
 	case !strings.Contains(key, ".") && key != "steps" && key != "length":
 		key = "planner." + key
 	}
 	return []config.Assignment{{Key: key, Value: value, Flag: flag}}, nil
-}
-
-// preset returns what a preset sets.
-func preset(name, flag string) (out []config.Assignment, err error) {
-	cfg, err := config.Load(config.Sources{File: name})
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range cfg.Entries() {
-		if e.Origin.Layer == config.LayerFile {
-			value := fmt.Sprint(e.Value)
-			if list, ok := e.Value.([]string); ok { // texts may hold blanks
-				text, err := json.Marshal(list)
-				if err != nil {
-					return nil, err
-				}
-				value = string(text)
-			}
-			out = append(out, config.Assignment{Key: e.Key, Value: value, Flag: flag})
-		}
-	}
-	return out, nil
 }

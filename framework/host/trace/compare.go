@@ -94,7 +94,7 @@ func pair(a, b *Trace, ra, rb *Row) (_ RowPair, same int, _ error) {
 	sa, sb := a.summary(ra), b.summary(rb)
 	p := RowPair{Row: ra.Index, NFE: [2]int{ra.NFE(), rb.NFE()}, Steps: [2]int{ra.StepCount(), rb.StepCount()}, Finish: [2]string{ra.Finish(), rb.Finish()},
 		Revised: [2]int{sa.Revised, sb.Revised}, Given: slices.Equal(ra.Start, rb.Start), Text: [2]string{sa.Text, sb.Text}}
-	p.FirstStep, p.FirstWhat = firstDifferent(ra, rb)
+	p.FirstStep, p.FirstWhat = FirstDifferent(ra, rb)
 	ca, cb := a.Replay(ra, len(ra.Steps)), b.Replay(rb, len(rb.Steps))
 	pairs, grows := inPlace(len(ca.Tokens)), a.Header.Growth != nil || b.Header.Growth != nil
 	if grows {
@@ -140,8 +140,9 @@ func (c *Canvas) blanks() int {
 	return n
 }
 
-// firstDifferent is the first recorded step that did something else, and what.
-func firstDifferent(a, b *Row) (*int, string) {
+// FirstDifferent is the first recorded step that did something else, and what: "opened", "masked again", "dropped" or "inserted", the first
+// of them, or "" where one run did nothing any more. It is nil where all steps did the same.
+func FirstDifferent(a, b *Row) (*int, string) {
 	for k := range max(len(a.Steps), len(b.Steps)) {
 		var x, y sampling.TraceEvent
 		step := &x.Step

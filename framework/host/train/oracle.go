@@ -21,7 +21,10 @@ type oracle struct {
 
 // openOracle loads the model as sampling does.
 func (g *gauge) openOracle(ctx context.Context) (*oracle, error) {
-	options := backend.Options(g.cfg.Runtime)
+	if err := backend.Local(g.cfg, "the exact bound"); err != nil {
+		return nil, err
+	}
+	options := backend.ONNX(g.cfg.Runtime)
 	options.Head, options.Warmup = "", false // it computes no statistics
 	d, err := onnx.Open(ctx, backend.Source(g.model), options)
 	if err != nil {

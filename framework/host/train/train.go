@@ -238,7 +238,10 @@ func (s *session) open() (err error) {
 
 // openDevice opens the runtime that the configuration names.
 func openDevice(ctx context.Context, cfg *config.Config) (*onnx.Device, error) {
-	options := backend.Options(cfg.Runtime)
+	if err := backend.Local(cfg, "training"); err != nil {
+		return nil, err
+	}
+	options := backend.ONNX(cfg.Runtime)
 	if !cfg.Train.Kernels {
 		options.Kernels = onnx.KernelsStandard
 	}

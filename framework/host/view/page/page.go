@@ -27,15 +27,16 @@ const (
 // head is the page up to the trace. The content security policy lets run what is written here and nothing else, so that not
 // even a mistake in it could run a token's text.
 var head = func() string {
-	css, js := asset("page.css"), ""
+	css, js := Asset("page.css"), ""
 	for _, name := range []string{"trace.js", "text.js", "canvas.js", "curves.js", "rows.js", "page.js"} {
-		js += asset(name)
+		js += Asset(name)
 	}
 	css, js = "\n"+css, "\n\"use strict\";\n(() => {\n"+js+"})();\n"
-	return strings.NewReplacer("{{css hash}}", hash(css), "{{js hash}}", hash(js), "{{css}}", css, "{{js}}", js).Replace(asset("page.html")) + opening
+	return strings.NewReplacer("{{css hash}}", Hash(css), "{{js hash}}", Hash(js), "{{css}}", css, "{{js}}", js).Replace(Asset("page.html")) + opening
 }()
 
-func asset(name string) string {
+// Asset is one of the texts that the page is made of, such as text.js, for other pages that show tokens.
+func Asset(name string) string {
 	text, err := assets.ReadFile("assets/" + name)
 	if err != nil {
 		panic(err) // it is embedded
@@ -43,8 +44,8 @@ func asset(name string) string {
 	return string(text)
 }
 
-// hash is how a content security policy names a text.
-func hash(text string) string {
+// Hash is how a content security policy names a text.
+func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }

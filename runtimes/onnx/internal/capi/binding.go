@@ -24,9 +24,11 @@ static OrtStatus *tensor(const OrtApi *a, const OrtMemoryInfo *i, void *p, size_
 }
 static void release_value(const OrtApi *a, OrtValue *v) { a->ReleaseValue(v); }
 static OrtStatus *fix(const OrtApi *a, OrtSessionOptions *o, const char *name, int64_t n) { return a->AddFreeDimensionOverrideByName(o, name, n); }
-static OrtStatus *run_one(const OrtApi *a, OrtSession *s, const char *in_name, const OrtValue *in, const char *out_name, OrtValue *out) {
-	return a->Run(s, NULL, &in_name, &in, 1, &out_name, 1, &out);
+static OrtStatus *run_one(const OrtApi *a, OrtSession *s, const OrtValue *in, OrtValue *out) {
+	static const char *const x = "x", *const y = "y";
+	return a->Run(s, NULL, &x, &in, 1, &y, 1, &out);
 }
+static OrtStatus *configure(const OrtApi *a, OrtRunOptions *o, const char *key, const char *value) { return a->AddRunConfigEntry(o, key, value); }
 */
 import "C"
 
@@ -125,8 +127,13 @@ func (l *Library) FixDimension(options unsafe.Pointer, name string, n int64) err
 
 // RunOne runs a session with one input x and one output y, which lies in memory that is there already.
 func (l *Library) RunOne(session, x, y unsafe.Pointer) error {
-	in, out := C.CString("x"), C.CString("y")
-	defer C.free(unsafe.Pointer(in))
-	defer C.free(unsafe.Pointer(out))
-	return l.status(C.run_one(l.api, (*C.OrtSession)(session), in, (*C.OrtValue)(x), out, (*C.OrtValue)(y)))
+	return l.status(C.run_one(l.api, (*C.OrtSession)(session), (*C.OrtValue)(x), (*C.OrtValue)(y)))
+}
+
+// ConfigureRun sets an entry of OrtRunOptions, or changes it.
+func (l *Library) ConfigureRun(options unsafe.Pointer, key, value string) error {
+	k, v := C.CString(key), C.CString(value)
+	defer C.free(unsafe.Pointer(k))
+	defer C.free(unsafe.Pointer(v))
+	return l.status(C.configure(l.api, (*C.OrtRunOptions)(options), k, v))
 }

@@ -1,5 +1,5 @@
 // Package capi is what the host needs of ONNX Runtime's C API beside the Go wrapper: opening and describing a library before
-// anything depends on it, the fused statistics head as a custom operator, and memory outside the Go heap.
+// anything depends on it, and the fused statistics head as a custom operator.
 package capi
 
 /*
@@ -127,30 +127,3 @@ func (l *Library) status(s *C.OrtStatus) error {
 
 // Instructions names the vector instructions that the fused head uses on this machine.
 func Instructions() string { return C.GoString(C.mdm_instructions()) }
-
-// Memory owns blocks outside the Go heap, zeroed and aligned to 64 bytes; they live until Free.
-type Memory struct{ blocks []unsafe.Pointer }
-
-// Alloc returns n elements that live until m.Free. It returns nil for n = 0.
-func Alloc[T any](m *Memory, n int) ([]T, error) {
-	if n == 0 {
-		return nil, nil
-	}
-	var zero T
-	size := (uintptr(n)*unsafe.Sizeof(zero) + 63) / 64 * 64
-	p := C.aligned_alloc(64, C.size_t(size))
-	if p == nil {
-		return nil, fmt.Errorf("memory: %d bytes for a batch cannot be had; use a smaller --batch", size)
-	}
-	C.memset(p, 0, C.size_t(size))
-	m.blocks = append(m.blocks, p)
-	return unsafe.Slice((*T)(p), n), nil
-}
-
-// Free returns all blocks. Slices of them must not be used any more.
-func (m *Memory) Free() {
-	for _, p := range m.blocks {
-		C.free(p)
-	}
-	m.blocks = nil
-}
