@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
+	"github.com/mdmhost/mdmhost/runtimes/openvino"
 )
 
 // The commands of the pages on plugins, exports and imports are run as a reader would: in an empty folder, in one shell, in their order,
@@ -26,6 +27,8 @@ import (
 //	```sh no-run   is not run; the page says why
 //	```text        after one of them: what it prints, where ... stands for anything
 //
+// The page on servers is run where MLSERVER_PYTHON names a Python with MLServer, whose program mlserver is on the path, and DOCS the folder docs/runtimes; that on OpenVINO
+// where OPENVINO_SHARED_LIBRARY_PATH names its library.
 // In pages on exports and imports $PYTHON is that Python, or else the one that EXPORT_PYTHON names, with what scripts/setup-python-kit.sh export installs.
 func TestCommandsOfPages(t *testing.T) {
 	python, peers := os.Getenv("EXPORT_PYTHON"), os.Getenv("PEERS_PYTHON")
@@ -40,7 +43,15 @@ func TestCommandsOfPages(t *testing.T) {
 		}
 		t.Run(filepath.ToSlash(name), func(t *testing.T) {
 			t.Parallel()
-			if filepath.Dir(name) != "plugins" {
+			if filepath.ToSlash(name) == "runtimes/openinference.md" {
+				if os.Getenv("MLSERVER_PYTHON") == "" {
+					t.Skip("MLSERVER_PYTHON names no Python with MLServer; scripts/test-openinference.sh runs this")
+				}
+			} else if filepath.ToSlash(name) == "runtimes/openvino.md" {
+				if os.Getenv(openvino.LibraryVariable) == "" {
+					t.Skip(openvino.LibraryVariable + " names no library; scripts/test-exports.sh runs this")
+				}
+			} else if dir := filepath.Dir(name); dir != "plugins" && dir != "runtimes" && name != "serve.md" {
 				if python == "" {
 					t.Skip("EXPORT_PYTHON names no Python with the stacks of exports; scripts/test-exports.sh runs this")
 				}

@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "waitlines": waitLines, "inorder": inOrder,
-			"exactmodel": exactModel, "exactlaw": exactLaw},
+			"exactmodel": exactModel, "exactlaw": exactLaw, "hub": serveHub},
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	var found []string
-	for _, pattern := range []string{"docs/plugins/*.md", "docs/export/*.md", "docs/import.md"} {
+	for _, pattern := range []string{"docs/plugins/*.md", "docs/export/*.md", "docs/import.md", "docs/pull.md", "docs/serve.md", "docs/scale.md", "docs/runtimes/openinference.md", "docs/runtimes/onnx.md", "docs/runtimes/cuda.md", "docs/runtimes/openvino.md", "docs/runtimes/replay.md"} {
 		names, err := filepath.Glob(filepath.Join(repository(t), pattern))
 		if err != nil || names == nil {
 			t.Fatalf("%s: no page (%v)", pattern, err)

@@ -32,7 +32,7 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newSample(), newMerge(), newTrain(), newData(), newArtifacts(), newEval(), newScore(), newModel(), newExport(), newImport(), newPull(), newRuntime(), newConfig(), newPlugin(), newBench(), newTrace(), newVersion())
+	root.AddCommand(newSample(), newMerge(), newTrain(), newData(), newArtifacts(), newEval(), newScore(), newModel(), newExport(), newImport(), newPull(), newRuntime(), newConfig(), newPlugin(), newBench(), newTrace(), newServe(), newVersion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	return root
