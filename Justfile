@@ -29,7 +29,7 @@ sample *flags: build
     @cd '{{ invocation_directory() }}' && '{{ root }}/bin/mdmhost' sample "$@"
 
 # Everything that CI runs: lint, then the tests without and with the Rust tokenizers, then the example plugins
-test: lint test-plain test-tokenizers test-examples test-scripts test-python-kit test-exports test-scaffold
+test: lint test-plain test-tokenizers test-examples test-scripts test-python-kit test-exports test-openinference test-scaffold test-gpu
 
 # Go tests as `go test ./...` runs them for everyone, without Rust; test-exports runs those of exporters, with what verifies them
 [private]
@@ -43,12 +43,12 @@ test-tokenizers: setup
 
 # Open pages of real runs in headless Chromium, which is installed where there is none; pictures go to DIR, if given
 test-pages dir='': setup
-    browser=$(scripts/setup-chromium.sh) && PAGE_BROWSER=$browser PAGE_PICTURES='{{ dir }}' go test -count 1 -run TestPage ./framework/host/view/page ./framework/cmd/mdmhost
+    browser=$(scripts/setup-chromium.sh) && PAGE_BROWSER=$browser PAGE_PICTURES='{{ dir }}' go test -tags tokenizers -count 1 -run TestPage ./framework/host/view/page ./framework/cmd/mdmhost
 
-# Take the README's picture of a trace anew
+# Take the pictures of a trace and of a server's page anew
 [private]
 picture: setup
-    work=$(mktemp -d) && '{{ just_executable() }}' --justfile '{{ justfile() }}' test-pages "$work" && mv "$work/desktop.png" framework/host/view/page/page.png && rm -r "$work"
+    work=$(mktemp -d) && '{{ just_executable() }}' --justfile '{{ justfile() }}' test-pages "$work" && mv "$work/desktop.png" framework/host/view/page/page.png && mv "$work/serve-light.png" framework/host/serve/page/page.png && rm -r "$work"
 
 # The example plugins, each a module of its own
 [private]
@@ -65,10 +65,20 @@ test-python-kit: setup
 test-exports: setup
     @scripts/test-exports.sh
 
+# Models on a server: MLServer, which is installed where there is none, serves exports
+[private]
+test-openinference: setup
+    @scripts/test-openinference.sh
+
 # Projects of new plugins, written, built and run with nothing but the binary
 [private]
 test-scaffold: build
     @scripts/test-scaffold.sh
+
+# The GPU suite as far as a machine without one goes: packed, unpacked and run on the CPU
+[private]
+test-gpu: build
+    @scripts/gpu/pack.sh --dry
 
 # Scripts that need nothing but Python
 [private]
@@ -94,6 +104,7 @@ lint: setup
 # Write the generated code and the reference of plugins anew
 generate:
     plugins/proto/generate.sh
+    runtimes/openinference/inference/generate.sh
     python=$(scripts/setup-python-kit.sh) && PYTHON_KIT=$python plugins/python/generate.sh
     go run ./framework/cmd/mdmhost plugin docs >docs/plugins/reference.md.new && mv docs/plugins/reference.md.new docs/plugins/reference.md
 
@@ -129,6 +140,10 @@ bench-export *flags: setup
 bench-import *flags: build
     @go run -tags tokenizers ./framework/bench "$@" import
 
+# Compare servers that let requests share forward passes with those that answer one after the other: requests a second, p95, processor time
+bench-serve *flags: build
+    @go run -tags tokenizers ./framework/bench "$@" serve
+
 # Molecules of insertion models: sample from nothing and around given fragments, and score (see docs/molecule-insertion.md)
 score-molecules out *models: build
     @[[ -n "${MDMHOST_PEERS:-}" ]] || scripts/setup-peers.sh molecules
@@ -145,6 +160,15 @@ bench-insertion-laws rows="12000":
 # Plugins in endurance: 10,000 calls, 200 launches, 200 kills; one line of figures each. Tests run a tenth of it
 soak:
     @cd plugins/supervise && go test -count 1 -timeout 30m -run '^TestSoak' -args -soak
+
+# Pack what a bare GPU machine without a network needs into .gpu/, in parts of at most 60 MB; with --dry, try it all here on the CPU (see CONTRIBUTING.md)
+[no-exit-message]
+gpu *flags: build
+    @scripts/gpu/pack.sh "$@"
+
+# A server in endurance: clients that come, leave and read slowly, swaps of settings, kills of planners; 600 s are the whole of it. Tests run 6 s
+soak-serve seconds="600": setup
+    @go test -tags tokenizers ./framework/cmd/mdmhost -count 1 -timeout 0 -run '^TestSoakServe$' -v -args -soak.seconds {{ seconds }}
 
 # Remove everything that set-up and build made, except .peers
 clean:

@@ -29,7 +29,8 @@ for manifest in $(sources '*go.mod'); do
     module=$(dirname "$manifest")
     check "go mod tidy, $module" tidy "$module"
 done
-check "generated code is fresh" plugins/proto/check.sh
+check "generated code of plugins is fresh" plugins/proto/check.sh
+check "generated code of openinference is fresh" runtimes/openinference/inference/check.sh
 
 if ((${#failed[@]})); then
     printf 'lint: FAILED: %s\n' "${failed[@]}"
