@@ -18,6 +18,13 @@ var levels = map[string]ort.GraphOptimizationLevel{
 	"basic": ort.GraphOptimizationLevelEnableBasic, "off": ort.GraphOptimizationLevelDisableAll,
 }
 
+// A thread that waits for the next operator's work looks for it for some microseconds before it sleeps: waking takes longer than most operators
+// of small models. ONNX Runtime's own default is milliseconds, which plugins and neighbours would lack.
+const (
+	spinning         = "session.intra_op.allow_spinning"
+	spinMicroseconds = "session.intra_op.spin_duration_us"
+)
+
 // engine is the library with the options and the provider that sessions are made with.
 type engine struct {
 	options  Options
@@ -43,7 +50,7 @@ func (e *engine) sessionOptions(dir string) (_ *ort.SessionOptions, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("ONNX Runtime: %w", err)
 	}
-	entries := map[string]string{"session.intra_op.allow_spinning": "0"}
+	entries := map[string]string{spinning: "1", spinMicroseconds: "50"}
 	if dir != "" {
 		entries["session.model_external_initializers_file_folder_path"] = dir
 	}

@@ -10,7 +10,8 @@ def session(path, threads, spinning):
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spinning)))
+    if not spinning:  # as mdmhost has it
+        options.add_session_config_entry("session.intra_op.spin_duration_us", "50")
     return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 

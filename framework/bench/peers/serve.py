@@ -24,7 +24,7 @@ def counts(n, steps):  # LLaDA's uniform transfer counts
 def serve(peer):
     """peer.use(threads, spinning) sets the threads, peer.bare(x) runs a forward pass, peer.step(x, k) runs one with
     statistics at the masked positions and opens the k of each row with the largest top probability. "spinning" is the
-    loop with threads that wait actively, where a peer can choose."""
+    loop with threads that wait as ONNX Runtime has it by default, actively."""
     print(json.dumps({"peer": peer.name}), flush=True)
     for line in sys.stdin:
         ask = json.loads(line)
