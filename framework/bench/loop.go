@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mdmhost/mdmhost/framework/host"
@@ -18,17 +17,13 @@ type loop struct {
 }
 
 // open opens the model; session are entries of ONNX Runtime's session configuration, KEY=VALUE.
-func (b bench) open(ctx context.Context, threads int, inProcess bool, session ...string) (*loop, error) {
+func (b bench) open(ctx context.Context, threads int, inProcess bool, settings ...[2]string) (*loop, error) {
 	var given []config.Assignment
-	for _, kv := range [][2]string{
+	for _, kv := range append([][2]string{
 		{"model", b.model}, {"planner.name", "confidence"}, {"runtime.provider", "cpu"}, {"runtime.threads", strconv.Itoa(threads)},
 		{"sampling.temperature", "0"}, {"seed", "1"},
-	} {
+	}, settings...) {
 		given = append(given, config.Assignment{Key: kv[0], Value: kv[1], Flag: "bench"})
-	}
-	for _, entry := range session {
-		key, value, _ := strings.Cut(entry, "=")
-		given = append(given, config.Assignment{Key: "runtime.session_config." + key, Value: value, Flag: "bench"})
 	}
 	return openHost(ctx, inProcess, given)
 }

@@ -87,7 +87,7 @@ func (b bench) run(ctx context.Context, only []string) error {
 	groups := []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"planners", b.planners}, {"head", b.head}, {"start", b.start}, {"insertion", b.insertion}, {"kits", b.kits}, {"train", b.train}, {"twin", b.twin}, {"export", b.export}, {"import", b.imports}, {"cuda", b.cuda}, {"cuda-train", b.cudaTrain}, {"serve", b.serve}}
+	}{{"nfe", b.nfe}, {"plugin", b.plugin}, {"planners", b.planners}, {"head", b.head}, {"start", b.start}, {"insertion", b.insertion}, {"kits", b.kits}, {"threads", b.threads}, {"train", b.train}, {"twin", b.twin}, {"export", b.export}, {"import", b.imports}, {"cuda", b.cuda}, {"cuda-train", b.cudaTrain}, {"serve", b.serve}}
 	if len(only) == 0 {
 		only = []string{"nfe", "plugin", "planners", "head", "start"}
 	}
@@ -97,7 +97,7 @@ func (b bench) run(ctx context.Context, only []string) error {
 			known = known || g.name == name
 		}
 		if !known {
-			return fmt.Errorf("argument %s: expected some of nfe, plugin, planners, head, start, insertion, kits, train, twin, export, import, cuda, cuda-train, serve, or nothing for the first five", name)
+			return fmt.Errorf("argument %s: expected some of nfe, plugin, planners, head, start, insertion, kits, threads, train, twin, export, import, cuda, cuda-train, serve, or nothing for the first five", name)
 		}
 	}
 	fmt.Printf("# %s/%s, %d cores, load %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load())

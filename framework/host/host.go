@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -310,10 +309,11 @@ func (h *Host) Provider() string {
 	case config.KindOpenInference, config.KindReplay: // threads here have no part in it
 		return c.Runtime + "/" + c.Provider
 	}
-	if h.threads() == 1 {
+	n := backend.Threads(h.cfg.Runtime.Threads)
+	if n == 1 {
 		return fmt.Sprintf("%s/%s, 1 thread", c.Runtime, c.Provider)
 	}
-	return fmt.Sprintf("%s/%s, %d threads", c.Runtime, c.Provider, h.threads())
+	return fmt.Sprintf("%s/%s, %d threads", c.Runtime, c.Provider, n)
 }
 
 // Notes returns what the user should know of the start, such as why `auto` runs on the CPU.
@@ -327,13 +327,6 @@ func (h *Host) Notes() []string {
 		return notes
 	}
 	return append(notes, h.network.Notes()...)
-}
-
-func (h *Host) threads() int {
-	if r := h.cfg.Runtime; r.Threads > 0 {
-		return max(r.Threads, r.Sessions)
-	}
-	return max(runtime.NumCPU(), h.cfg.Runtime.Sessions)
 }
 
 // Close ends the plugins and frees the runtime. It may be called twice.

@@ -21,7 +21,7 @@ import (
 // candidates -1.
 func Compute(logits []float32, v int, batch *Batch, head Head, out *Statistics) error {
 	first := *batch
-	if head.remembers() {
+	if head.Remembers() {
 		first.Slots, first.Fresh = make([]int32, batch.B), make([]uint8, batch.B)
 		for b := range first.Slots {
 			first.Slots[b] = int32(b)
@@ -41,7 +41,7 @@ func (m *Memory) Compute(logits []float32, v int, batch *Batch, head Head, out *
 			return fmt.Errorf("statistics: a vocab_dot vector has %d entries, expected one per token (%d)", len(c), v)
 		}
 	}
-	remembers := head.remembers()
+	remembers := head.Remembers()
 	if remembers {
 		if err := batch.CheckSlots(); err != nil {
 			return err

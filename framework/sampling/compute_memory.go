@@ -84,8 +84,8 @@ func (c *computer) kl(z []float32, lnZ float64, l int) float32 {
 	return float32(out)
 }
 
-// remembers tells whether the head needs a memory.
-func (h *Head) remembers() bool { return h.Needs.KLPrev || h.Edits.Credit.Alpha != 0 }
+// Remembers tells whether the head keeps something of every row between passes.
+func (h *Head) Remembers() bool { return h.Needs.KLPrev || h.Edits.Credit.Alpha != 0 }
 
 // CheckSlots holds the batch against what a memory can be keyed by: a slot and a fresh flag a row, no slot twice.
 func (b *Batch) CheckSlots() error {

@@ -42,7 +42,7 @@ const (
 	KernelsStandard = "standard" // the functions are inlined: every provider
 )
 
-// Options choose how a model runs. The zero value is the CPU with ONNX Runtime's defaults, spinning threads off.
+// Options choose how a model runs. The zero value is the CPU with ONNX Runtime's defaults, but for threads that wait: they spin for 50 µs, then sleep.
 type Options struct {
 	Library     string   // path of libonnxruntime; "" searches (see [FindLibrary])
 	LibraryDirs []string // folders with the nvidia libraries; "" entries are ignored
@@ -84,13 +84,13 @@ type Denoiser struct {
 	closed  atomic.Bool
 	running atomic.Pointer[ort.RunOptions] // of the pass in progress, for those who end it
 
-	mu      sync.Mutex          // held by Configure, Batch, Run and the end of Close
-	setup   *ort.SessionOptions // with the provider appended; nil after Configure
-	file    []byte              // the model; nil after Configure
-	decoded *graph.Model        // likewise
+	mu      sync.Mutex   // held by Configure, Batch, Run and the end of Close
+	file    []byte       // the model; nil after Configure
+	decoded *graph.Model // likewise
 	plan    *forward.Plan
-	session *ort.DynamicAdvancedSession
-	worker  *capi.Worker // runs the session
+	shared  *shared                     // owns the session
+	session *ort.DynamicAdvancedSession // nil before Configure
+	worker  *capi.Worker                // runs the session
 	run     *ort.RunOptions
 
 	lift, lower conveyor // to and from the device, of a session that replays CUDA graphs
@@ -123,9 +123,11 @@ func Open(ctx context.Context, m Model, o Options) (_ *Denoiser, err error) {
 	if d.ports.External {
 		dir = d.model.Dir
 	}
-	if d.setup, err = d.chooseProvider(dir); err != nil {
+	setup, err := d.chooseProvider(dir)
+	if err != nil {
 		return nil, err
 	}
+	d.shared = &shared{users: 1, setup: setup}
 	if d.options.Head == "" {
 		d.options.Head = HeadFused
 		if d.provider != cpu {
@@ -135,7 +137,7 @@ func Open(ctx context.Context, m Model, o Options) (_ *Denoiser, err error) {
 	d.caps = d.ports.Capabilities(&d.model)
 	d.caps.State, d.caps.Runtime, d.caps.Provider = true, "onnx", d.provider
 	if err := d.checkHead(); err != nil {
-		_ = d.setup.Destroy()
+		_ = d.shared.leave()
 		return nil, err
 	}
 	return d, nil
@@ -185,14 +187,10 @@ func (d *Denoiser) Close() error {
 	var errs []error
 	if d.session != nil {
 		d.worker.Close()
-		errs = append(errs, d.session.Destroy(), d.run.Destroy())
+		errs = append(errs, d.run.Destroy())
 		d.session, d.run = nil, nil
 	}
-	errs = append(errs, d.lift.close(), d.lower.close(), d.carrier.close())
-	if d.setup != nil {
-		errs = append(errs, d.setup.Destroy())
-		d.setup = nil
-	}
+	errs = append(errs, d.shared.leave(), d.lift.close(), d.lower.close(), d.carrier.close())
 	d.file, d.decoded = nil, nil
 	return errors.Join(errs...)
 }

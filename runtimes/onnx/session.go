@@ -40,24 +40,20 @@ func (d *Denoiser) Configure(ctx context.Context, spec sampling.Head) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if d.options.Head == HeadFused {
-		if err := d.library.RegisterHead(raw(d.setup)); err != nil {
-			return err
-		}
+	if d.shared.users > 1 && spec.Remembers() {
+		return fmt.Errorf("model %s: this head keeps something of every row between passes, and several denoisers share the session; open the model alone", d.model.Name)
 	}
-	session, err := ort.NewDynamicAdvancedSessionWithONNXData(append(d.file, appended...), plan.Inputs, plan.Outputs, d.setup)
+	session, err := d.shared.open(d, plan.Inputs, plan.Outputs, appended)
 	if err != nil {
-		return fmt.Errorf("model %s: ONNX Runtime %s refuses it (provider %s, head %s): %w", d.model.Name, d.library.Version, d.caps.Provider, d.options.Head, d.refused(err))
+		return err
 	}
 	run, err := ort.NewRunOptions()
 	if err != nil {
-		_ = session.Destroy()
 		return fmt.Errorf("ONNX Runtime: %w", err)
 	}
 	worker, err := d.library.NewWorker(rawSession(session), plan.Inputs, plan.Outputs)
 	if err != nil {
 		_ = run.Destroy()
-		_ = session.Destroy()
 		return err
 	}
 	d.plan, d.session, d.run, d.worker = plan, session, run, worker
@@ -65,8 +61,7 @@ func (d *Denoiser) Configure(ctx context.Context, spec sampling.Head) error {
 		return err
 	}
 	d.caps.MaxRows = plan.MaxRows()
-	_ = d.setup.Destroy()
-	d.setup, d.file, d.decoded = nil, nil, nil
+	d.file, d.decoded = nil, nil
 	if d.options.Warmup {
 		return d.warmUp(ctx)
 	}

@@ -37,7 +37,7 @@ func (d *Denoiser) pass(b, l int) (*pass, error) {
 		Time: as(like.Time, b), Index: as(like.Index, b), Step: as(like.Step, b), Lo: as(like.Lo, b), Hi: as(like.Hi, b),
 		Masked: as(like.Masked, n), Unconditional: as(like.Unconditional, n), Gumbel: as(like.Gumbel, n*d.caps.V)},
 		stats: sampling.Statistics{B: b, L: l}}
-	p.keeps = d.head.Needs.KLPrev || d.head.Edits.Credit.Alpha != 0 || like.Lo != nil
+	p.keeps = d.head.Remembers() || like.Lo != nil
 	if d.passes == nil {
 		d.passes = map[[2]int]*pass{}
 	}

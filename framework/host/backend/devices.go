@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/model"
+	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
 	"github.com/mdmhost/mdmhost/runtimes/spread"
 )
@@ -20,12 +22,13 @@ func openONNX(ctx context.Context, r config.Runtime, m *model.Model, o Options) 
 		return nil, err
 	}
 	options := ONNX(r)
-	if r.Sessions > 1 {
-		return openSessions(ctx, r.Sessions, source, options, o)
-	}
 	if len(r.Device) == 1 {
 		options.LogitsMemory = o.LogitsMemory
-		return onnx.Open(ctx, source, options)
+		d, err := onnx.Open(ctx, source, options)
+		if err != nil {
+			return nil, err
+		}
+		return openStreams(ctx, r.Streams, d, source, options)
 	}
 	if r.Provider == "cpu" {
 		return nil, fmt.Errorf("runtime.device: names %d devices, and the provider is cpu, which has none; use runtime.provider cuda, or one number", len(r.Device))
@@ -49,27 +52,39 @@ func openONNX(ctx context.Context, r config.Runtime, m *model.Model, o Options) 
 	return spread.New(members, spread.Options{LogitsMemory: o.LogitsMemory})
 }
 
-// openSessions opens the model in several sessions on the CPU, each with its part of the threads.
-func openSessions(ctx context.Context, n int, source onnx.Model, options onnx.Options, o Options) (_ Denoiser, err error) {
-	threads := options.Threads
-	if threads == 0 {
-		threads = runtime.NumCPU()
+// small bounds the bytes of a model that is held twice without being asked for.
+const small = 64 << 20
+
+// openStreams opens the model d a second time, for passes side by side, where that is wanted: one a thread.
+func openStreams(ctx context.Context, wanted string, d *onnx.Denoiser, source onnx.Model, options onnx.Options) (Denoiser, error) {
+	caps, why := d.Capabilities(), ""
+	switch {
+	case caps.Provider != "cpu":
+		why = fmt.Sprintf("the provider is %s, expected cpu: a device takes the whole batch in one pass, and several devices are named in runtime.device", caps.Provider)
+	case caps.FixedRows > 0:
+		why = fmt.Sprintf("the model was exported for %d rows, which every pass takes; export it anew with any number of rows", caps.FixedRows)
 	}
-	options.Threads = max(1, threads/n)
-	var members []spread.Member
-	defer func() { err = closeAll(members, err) }()
-	for i := range n {
-		d, err := onnx.Open(ctx, source, options)
-		if err != nil {
-			return nil, err
-		}
-		members = append(members, spread.Member{Name: fmt.Sprintf("session %d", i), Denoiser: d})
-		if provider := d.Capabilities().Provider; provider != "cpu" {
-			return nil, fmt.Errorf("runtime.sessions: %d sessions, and the provider is %s, expected cpu: on a device one session takes the whole batch; leave it out, or name several devices in runtime.device", n, provider)
-		}
+	n := Threads(options.Threads)
+	switch {
+	case wanted == "on" && why != "":
+		return nil, errors.Join(fmt.Errorf("runtime.streams: on, and %s; or set it to auto", why), d.Close())
+	case wanted == "off", why != "", n == 1, wanted == "auto" && !d.Fits(small):
+		return d, nil
 	}
-	return spread.New(members, spread.Options{LogitsMemory: o.LogitsMemory})
+	options.Threads, options.LogitsMemory = 1, nil
+	other, err := onnx.Open(ctx, source, options)
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	var side []sampling.Denoiser
+	for _, one := range other.Beside(n) {
+		side = append(side, one)
+	}
+	return spread.NewStreams(d, side)
 }
+
+// Threads is how many threads a session on the CPU has for the setting n.
+func Threads(n int) int { return cmp.Or(n, runtime.NumCPU()) }
 
 // closeAll closes what was opened before an error.
 func closeAll(members []spread.Member, err error) error {

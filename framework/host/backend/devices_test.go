@@ -2,7 +2,6 @@ package backend_test
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/model"
 	"github.com/mdmhost/mdmhost/framework/sampling"
+	"github.com/mdmhost/mdmhost/runtimes/spread"
 )
 
 // Several devices that cannot be had are refused by name, and auto runs once on the CPU, as it says.
@@ -45,21 +45,25 @@ func TestSeveralDevices(t *testing.T) {
 	}
 }
 
-// Sessions on the CPU share the rows of a batch; a row's logits are those of one session.
-func TestSessions(t *testing.T) {
+// Streams on the CPU share the rows of a batch, whose statistics are those of one pass. They are there for small models with several threads.
+func TestStreams(t *testing.T) {
 	m, err := model.Open("stars")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const rows, length = 5, 7
-	logits := func(sessions int) []float32 {
-		r := config.Runtime{Kind: config.KindONNX, Provider: "cpu", Device: []int{0}, Sessions: sessions, Threads: 2, Head: "auto", Optimize: "all", Arena: true, Precision: "model"}
+	open := func(wanted string, threads int) backend.Denoiser {
+		r := config.Runtime{Kind: config.KindONNX, Provider: "cpu", Device: []int{0}, Streams: wanted, Threads: threads, Head: "auto", Optimize: "all", Arena: true, Precision: "model"}
 		d, err := backend.Open(t.Context(), r, m, backend.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer d.Close() //nolint:errcheck // it was only read
-		if err := d.Configure(t.Context(), sampling.Head{Needs: sampling.Needs{Proposal: true, Logits: true}}); err != nil {
+		t.Cleanup(func() { _ = d.Close() })
+		return d
+	}
+	statistics := func(wanted string, threads int) *sampling.Statistics {
+		d := open(wanted, threads)
+		if err := d.Configure(t.Context(), sampling.Head{Needs: sampling.Needs{Proposal: true, P1: true}}); err != nil {
 			t.Fatal(err)
 		}
 		b, err := d.Batch(rows, length)
@@ -76,15 +80,24 @@ func TestSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return slices.Clone(s.Logits)
+		return s
 	}
-	want := logits(1)
-	if len(want) != rows*length*m.V {
-		t.Fatalf("%d logits", len(want))
+	want := statistics("off", 2)
+	if len(want.P1) != rows*length || len(want.Proposal) != rows*length {
+		t.Fatalf("%d and %d statistics", len(want.P1), len(want.Proposal))
 	}
-	for _, n := range []int{2, 8} {
-		if diff := cmp.Diff(want, logits(n), cmpopts.EquateApprox(0, 1e-5)); diff != "" {
-			t.Errorf("%d sessions: %s", n, diff)
+	for _, threads := range []int{2, 4, 8} { // rows / threads: several, one, none
+		if diff := cmp.Diff(want, statistics("on", threads), cmpopts.EquateApprox(0, 1e-6)); diff != "" {
+			t.Errorf("%d threads: %s", threads, diff)
+		}
+	}
+	for _, c := range []struct {
+		wanted  string
+		threads int
+		streams bool
+	}{{"auto", 2, true}, {"on", 2, true}, {"off", 2, false}, {"auto", 1, false}, {"on", 1, false}} {
+		if _, is := open(c.wanted, c.threads).(*spread.Streams); is != c.streams {
+			t.Errorf("%s, %d threads: streams %v", c.wanted, c.threads, is)
 		}
 	}
 }

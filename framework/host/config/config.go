@@ -58,7 +58,7 @@ type Runtime struct {
 	Kind            string            `koanf:"kind"`
 	Provider        string            `koanf:"provider"`
 	Threads         int               `koanf:"threads"`
-	Sessions        int               `koanf:"sessions"`
+	Streams         string            `koanf:"streams"`
 	Device          []int             `koanf:"device"`
 	Library         string            `koanf:"library"`
 	LibraryDirs     []string          `koanf:"library_dirs"`

@@ -46,7 +46,7 @@ var runtimeKeys = []Key{
 	{Name: "runtime.kind", Kind: String, Default: KindONNX, Enum: runtimeKinds, Help: "what runs the denoiser"},
 	{Name: "runtime.provider", Kind: String, Default: "cpu", Enum: everyProvider(), Help: "execution provider (of onnx: cpu, cuda, tensorrt and so on, or plugin, the one of runtime.provider_library), or device (of openvino: cpu, gpu, npu, auto); auto takes a GPU where it can be had and says so where not"},
 	{Name: "runtime.threads", Kind: Int, Default: 0, Min: at(0), Max: at(1024), Help: "threads within one operator (0: one per core)"},
-	{Name: "runtime.sessions", Kind: Int, Default: 1, Min: at(1), Max: at(64), Help: "sessions on the CPU that share the rows of a batch, side by side, each with its part of the threads and the model's weights once more: faster than threads within operators where the model is small and batches have several rows"},
+	{Name: "runtime.streams", Kind: String, Default: "auto", Enum: []string{"auto", "on", "off"}, Help: "run the rows of a batch side by side on the CPU, a pass for each thread, where there are as many rows: on holds the weights twice, auto does so for models up to 64 MiB"},
 	{Name: "runtime.device", Kind: Ints, Default: []any{0}, Min: at(0), Help: "number of the GPU, or a list of several, such as [0, 1]: the rows of a batch are spread over them"},
 	{Name: "runtime.library", Kind: String, Default: "", Help: "library of ONNX Runtime or OpenVINO to load (empty: the installed one)"},
 	{Name: "runtime.library_dirs", Kind: Texts, Default: []any{}, Help: "folders with the nvidia libraries for cuda"},
@@ -74,7 +74,7 @@ var runtimeKeys = []Key{
 
 // runtimeOf says which kinds of runtime a key is for; keys that are not named are for all.
 var runtimeOf = map[string][]string{
-	"runtime.provider": {KindONNX, KindOpenVINO}, "runtime.threads": {KindONNX, KindOpenVINO}, "runtime.device": {KindONNX}, "runtime.sessions": {KindONNX}, "runtime.library": {KindONNX, KindOpenVINO},
+	"runtime.provider": {KindONNX, KindOpenVINO}, "runtime.threads": {KindONNX, KindOpenVINO}, "runtime.device": {KindONNX}, "runtime.streams": {KindONNX}, "runtime.library": {KindONNX, KindOpenVINO},
 	"runtime.library_dirs": {KindONNX}, "runtime.head": {KindONNX, KindOpenInference, KindOpenVINO}, "runtime.optimize": {KindONNX}, "runtime.arena": {KindONNX},
 	"runtime.warmup": {KindONNX, KindOpenVINO}, "runtime.precision": {KindONNX}, "runtime.cuda_graph": {KindONNX}, "runtime.provider_options": {KindONNX, KindOpenVINO}, "runtime.provider_library": {KindONNX},
 	"runtime.session_config": {KindONNX}, "runtime.endpoints": {KindOpenInference}, "runtime.model": {KindOpenInference}, "runtime.model_version": {KindOpenInference},
