@@ -34,12 +34,12 @@ test: lint test-plain test-tokenizers test-examples test-scripts test-python-kit
 # Go tests as `go test ./...` runs them for everyone, without Rust; test-exports runs those of exporters, with what verifies them
 [private]
 test-plain: setup
-    browser=$(scripts/setup-chromium.sh) && PAGE_BROWSER=$browser go test $(go list ./... | grep -v /exporters)
+    browser=$(scripts/setup-chromium.sh) && PAGE_BROWSER=$browser go test -timeout 40m $(go list ./... | grep -v /exporters)
 
 # Go tests of the shipped build, again without those of exporters
 [private]
 test-tokenizers: setup
-    browser=$(scripts/setup-chromium.sh) && PAGE_BROWSER=$browser go test -tags tokenizers $(go list ./... | grep -v /exporters)
+    browser=$(scripts/setup-chromium.sh) && PAGE_BROWSER=$browser go test -tags tokenizers -timeout 40m $(go list ./... | grep -v /exporters)
 
 # Open pages of real runs in headless Chromium, which is installed where there is none; pictures go to DIR, if given
 test-pages dir='': setup

@@ -28,7 +28,7 @@ elif ! browser=$(found); then
     echo "setup: Chromium, from Debian's packages (about 120 MB)" >&2
     log=$(mktemp)
     export DEBIAN_FRONTEND=noninteractive
-    if ! { apt-get update && apt-get install -y --no-install-recommends chromium fonts-liberation fonts-dejavu-core; } >"$log" 2>&1 </dev/null; then
+    if ! { apt-get -o Acquire::Retries=5 update && apt-get -o Acquire::Retries=5 install -y --no-install-recommends chromium fonts-liberation fonts-dejavu-core; } >"$log" 2>&1 </dev/null; then
         tail -n 5 "$log" >&2
         rm -f "$log"
         fail "apt-get could not install it"

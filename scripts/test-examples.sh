@@ -6,5 +6,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 for manifest in plugins/examples/*/go.mod; do
     module=$(dirname "$manifest")
     echo "example: $module"
-    (cd "$module" && go vet ./... && go test ./... && go build -o /dev/null ./...)
+    (cd "$module" && go vet ./... && go test -timeout 40m ./... && go build -o /dev/null ./...)
 done

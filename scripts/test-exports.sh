@@ -9,9 +9,9 @@ scripts/check-tools.sh exports
 python=$(scripts/setup-python-kit.sh export)
 browser=$(scripts/setup-chromium.sh)
 export EXPORT_PYTHON=$python PAGE_BROWSER=$browser
-go test -tags tokenizers -count 1 -short ./exporters/...
+go test -tags tokenizers -count 1 -timeout 40m -short ./exporters/...
 OPENVINO_SHARED_LIBRARY_PATH=$("$python" -c 'import importlib.util, pathlib; print(pathlib.Path(importlib.util.find_spec("openvino").origin).parent / "libs")')
 export OPENVINO_SHARED_LIBRARY_PATH
-go test -tags tokenizers -count 1 -short ./runtimes/openvino
-go test -tags tokenizers -count 1 -run 'TestCommandsOfPages/(export|import.md|scale.md)' ./framework/cmd/mdmhost
-go test -tags tokenizers -count 1 -run 'TestCommandsOfPages/runtimes/openvino.md' ./framework/cmd/mdmhost
+go test -tags tokenizers -count 1 -timeout 40m -short ./runtimes/openvino
+go test -tags tokenizers -count 1 -timeout 40m -run 'TestCommandsOfPages/(export|import.md|scale.md)' ./framework/cmd/mdmhost
+go test -tags tokenizers -count 1 -timeout 40m -run 'TestCommandsOfPages/runtimes/openvino.md' ./framework/cmd/mdmhost

@@ -5,4 +5,4 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 python=$(scripts/setup-mlserver.sh)
 export MLSERVER_PYTHON=$python DOCS=$PWD/docs/runtimes PATH=$(dirname "$python"):$PATH
-go test -tags tokenizers -count 1 -run 'TestCommandsOfPages/runtimes/openinference.md' ./framework/cmd/mdmhost
+go test -tags tokenizers -count 1 -timeout 40m -run 'TestCommandsOfPages/runtimes/openinference.md' ./framework/cmd/mdmhost

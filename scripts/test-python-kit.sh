@@ -12,5 +12,5 @@ if ! diff -ru --exclude=__pycache__ --exclude=__init__.py --exclude='*.proto' pl
     exit 1
 fi
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=plugins/python "$python" -m unittest discover --start-directory plugins/python/tests
-PYTHON_KIT=$python go test -count 1 -run Python ./plugins/supervise ./plugins/plugintest
-PYTHON_KIT=$python go test -count 1 ./plugins/python/...
+PYTHON_KIT=$python go test -count 1 -timeout 40m -run Python ./plugins/supervise ./plugins/plugintest
+PYTHON_KIT=$python go test -count 1 -timeout 40m ./plugins/python/...

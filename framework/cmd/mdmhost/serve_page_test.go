@@ -140,12 +140,12 @@ func promptOnPage(t *testing.T, b *pagetest.Browser, server string) {
 	p := openServed(t, b, server, "", pagetest.Desktop)
 	seen(p)
 	typed(p, "text", "the ")
-	typed(p, "length", "40")
+	typed(p, "length", "120")
 	typed(p, "n", "2")
 	p.Click("#run")
 	p.Await(ended)
 	status := p.Text("#status")
-	found := regexp.MustCompile(`^Done: 80 NFE, 1 tokens per NFE, 2 rows, seed (\d+)\.$`).FindStringSubmatch(status)
+	found := regexp.MustCompile(`^Done: 240 NFE, 1 tokens per NFE, 2 rows, seed (\d+)\.$`).FindStringSubmatch(status)
 	if found == nil {
 		t.Fatalf("the page says %q: %s", status, p.Text("#error"))
 	}
@@ -157,7 +157,7 @@ func promptOnPage(t *testing.T, b *pagetest.Browser, server string) {
 			t.Errorf("no position ever looked like %q", look)
 		}
 	}
-	if got := p.Text(".row-facts"); !strings.HasPrefix(got, "40 NFE · 1 tokens per NFE · ") {
+	if got := p.Text(".row-facts"); !strings.HasPrefix(got, "120 NFE · 1 tokens per NFE · ") {
 		t.Errorf("the first row says %q", got)
 	}
 	text := p.Text(".final")
@@ -364,7 +364,7 @@ func looksOfPage(t *testing.T, b *pagetest.Browser, server string) {
 	dark := pagetest.Desktop
 	dark.Dark = true
 	for name, s := range map[string]pagetest.Screen{"light": pagetest.Desktop, "dark": dark, "phone": pagetest.Phone} {
-		p := openServed(t, b, server, "#n=2&length=120&seed=3&text=one+day+&planner=p2&steps=40", s)
+		p := openServed(t, b, server, "#n=2&length=120&seed=3&text=one+day+&planner=p2&steps=120", s)
 		p.Click("#run")
 		p.Await(`document.querySelectorAll(".cells .committed").length > 100 && document.querySelectorAll(".cells .provisional").length > 20`)
 		p.Shoot("serve-" + name)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,8 +24,11 @@ type told struct {
 // A server that is told to stop says so, refuses questions, and ends those on their way.
 func TestDrain(t *testing.T) {
 	hold := make(chan struct{})
+	var held atomic.Bool
 	f := newFake(t, func(ctx context.Context, _ engine.Question, a *fakeAnswer) error {
-		<-hold
+		if held.CompareAndSwap(false, true) { // later ones come between the news and the engine's refusals
+			<-hold
+		}
 		return a.send(ctx, row(0, sampling.FinishComplete, "6678"))
 	})
 	s := start(t, serve.Options{Engine: f, Settings: settings(t, "serve.listen", "127.0.0.1:0")})

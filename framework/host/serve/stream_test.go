@@ -158,7 +158,7 @@ func TestSlowReader(t *testing.T) {
 
 // A client that sends its request drop by drop is cut off; one that sends no whole body is told.
 func TestSlowWriter(t *testing.T) {
-	s := start(t, serve.Options{Engine: newFake(t, complete), Settings: settings(t, "serve.listen", "127.0.0.1:0"), Patience: 50 * time.Millisecond})
+	s := start(t, serve.Options{Engine: newFake(t, complete), Settings: settings(t, "serve.listen", "127.0.0.1:0"), Patience: 500 * time.Millisecond})
 	_, in := s.dial(t, "POST /v1/completions HTTP/1.1\r\nHost: loc")
 	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
 		t.Errorf("half a header: expected the end of the connection, found %v", err)

@@ -59,7 +59,7 @@ func TestPluginsDie(t *testing.T) {
 	}
 	server := []string{"model", "text", "planner", "random", "sampler", "masked"}
 	e := served(t, host.Options{}, server...)
-	q := text(4, 5, "length", "40")
+	q := text(4, 5, "length", "120")
 	q.Steps = true
 	want := sampled(t, q, server...)
 	a, err := e.Ask(t.Context(), q)
@@ -72,7 +72,9 @@ func TestPluginsDie(t *testing.T) {
 		if err != nil || ev.Step == nil {
 			t.Fatalf("%+v, %v: expected a step", ev, err)
 		}
-		killed[victim] = kill(t, victim, map[string]string{"planner": "random", "sampler": "masked"}[victim])
+		for end := time.Now().Add(time.Minute); killed[victim] == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) { // it may be on its way back
+			killed[victim] = kill(t, victim, map[string]string{"planner": "random", "sampler": "masked"}[victim])
+		}
 	}
 	rows, err := ends(t.Context(), a)
 	if err != nil {

@@ -232,7 +232,7 @@ func TestTimeIsOverInACallThatHangs(t *testing.T) {
 
 // A client that leaves makes room.
 func TestAClientLeaves(t *testing.T) {
-	f := &fleet{batch: 1, padding: true, pause: time.Millisecond}
+	f := &fleet{batch: 1, padding: true, pause: 20 * time.Millisecond}
 	e := faked(t, f)
 	gone, stays := asked(t, e, blank(120, 4, 1)), asked(t, e, blank(2, 1, 2))
 	gone.Close()
@@ -246,7 +246,7 @@ func TestAClientLeaves(t *testing.T) {
 
 // No more rows wait than may, and none are taken by a server that is about to stop.
 func TestNoRoom(t *testing.T) {
-	f := &fleet{batch: 1, padding: true, pause: time.Millisecond}
+	f := &fleet{batch: 1, padding: true, pause: 20 * time.Millisecond}
 	e := faked(t, f, "serve.queue", "3")
 	first := asked(t, e, blank(100, 3, 1))
 	if _, err := e.Ask(t.Context(), blank(1, 2, 1)); !errors.Is(err, ErrBusy) {
@@ -275,7 +275,7 @@ func isRequest(err error) bool {
 
 // A drain whose time is over ends the rows that are left.
 func TestDrainEnds(t *testing.T) {
-	f := &fleet{batch: 1, padding: true, pause: time.Millisecond}
+	f := &fleet{batch: 1, padding: true, pause: 20 * time.Millisecond}
 	e := faked(t, f)
 	a := asked(t, e, blank(120, 2, 1))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
