@@ -37,7 +37,8 @@ type Denoiser struct {
 	caps    sampling.Capabilities
 	closed  atomic.Bool
 
-	mu     sync.Mutex // held by Configure, Batch, Run and the end of Close
+	memory sync.RWMutex // held for reading where the memory of members is touched outside their own methods, for writing while they close
+	mu     sync.Mutex   // held by Configure, Batch, Run and the end of Close
 	head   sampling.Head
 	passes map[[2]int]*pass
 	now    *pass
@@ -65,7 +66,7 @@ func New(members []Member, o Options) (*Denoiser, error) {
 	}
 	d.widenCaps(len(members))
 	for _, m := range members {
-		d.members = append(d.members, start(m))
+		d.members = append(d.members, start(d, m))
 	}
 	return d, nil
 }
@@ -160,6 +161,11 @@ func (d *Denoiser) Run(ctx context.Context) (*sampling.Statistics, error) {
 	case err != nil:
 		return nil, err
 	}
+	d.memory.RLock()
+	defer d.memory.RUnlock()
+	if d.closed.Load() {
+		return nil, errClosed
+	}
 	return d.join(p)
 }
 
@@ -169,11 +175,13 @@ func (d *Denoiser) Close() error {
 		return nil
 	}
 	var errs []error
+	d.memory.Lock()
 	for _, w := range d.members {
 		if err := w.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", w.Name, err))
 		}
 	}
+	d.memory.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, w := range d.members {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -54,6 +55,9 @@ func (f *fake) Batch(b, l int) (*sampling.Batch, error) {
 			Slots: make([]int32, b), Fresh: make([]uint8, b), Uniform: make([]float64, n)}
 		if f.timed {
 			f.all[key].Time = make([]float32, b)
+		}
+		if f.head.Draw == sampling.DrawGumbel {
+			f.all[key].Gumbel = make([]float64, n*f.v)
 		}
 	}
 	f.batch = f.all[key]
@@ -290,6 +294,55 @@ func TestEnds(t *testing.T) {
 	}
 	if _, err := d.Batch(1, 1); err == nil {
 		t.Error("a closed model gave a batch")
+	}
+}
+
+// closing is a runtime that is closed from elsewhere while it hands a batch out.
+type closing struct {
+	fake
+	begin  func()
+	closed chan struct{}
+	early  bool // it was closed before its batch was filled
+}
+
+func (c *closing) Batch(b, l int) (*sampling.Batch, error) {
+	batch, err := c.fake.Batch(b, l)
+	if c.begin != nil {
+		go c.begin()
+		select {
+		case <-c.closed:
+			c.early = true
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return batch, err
+}
+
+func (c *closing) Close() error {
+	close(c.closed)
+	return nil
+}
+
+// Close waits until nobody touches the memory of members.
+func TestCloseWhileFilling(t *testing.T) {
+	c := &closing{fake: fake{v: 3}, closed: make(chan struct{})}
+	d, err := spread.New([]spread.Member{{Name: "a", Denoiser: c}}, spread.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Configure(t.Context(), sampling.Head{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Batch(1, 2); err != nil {
+		t.Fatal(err)
+	}
+	c.begin = func() { _ = d.Close() }
+	if _, err := d.Run(t.Context()); err != nil && !strings.Contains(err.Error(), "the model was closed") {
+		t.Error(err)
+	}
+	<-c.closed
+	if c.early {
+		t.Error("the member was closed while its batch was to be filled")
 	}
 }
 

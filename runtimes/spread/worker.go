@@ -10,6 +10,7 @@ import (
 // worker is a member and the goroutine that works for it, so that passes need no new ones.
 type worker struct {
 	Member
+	of   *Denoiser
 	work chan func(*worker)
 	done chan struct{}
 
@@ -21,8 +22,8 @@ type worker struct {
 	err   error
 }
 
-func start(m Member) *worker {
-	w := &worker{Member: m, work: make(chan func(*worker)), done: make(chan struct{})}
+func start(d *Denoiser, m Member) *worker {
+	w := &worker{Member: m, of: d, work: make(chan func(*worker)), done: make(chan struct{})}
 	go func() {
 		for do := range w.work {
 			do(w)
@@ -54,10 +55,21 @@ func (d *Denoiser) everywhere(do func(*worker), takesPart func(*worker) bool) er
 
 // run runs the member's rows of the pass.
 func (w *worker) run() {
-	var b *sampling.Batch
-	if b, w.err = w.Batch(len(w.rows), w.pass.batch.L); w.err != nil {
-		return
+	if w.err = w.feed(); w.err == nil {
+		w.stats, w.err = w.Run(w.ctx)
 	}
-	w.pass.give(b, w)
-	w.stats, w.err = w.Run(w.ctx)
+}
+
+// feed fills the member's batch.
+func (w *worker) feed() error {
+	w.of.memory.RLock()
+	defer w.of.memory.RUnlock()
+	if w.of.closed.Load() {
+		return errClosed
+	}
+	b, err := w.Batch(len(w.rows), w.pass.batch.L)
+	if err == nil {
+		w.pass.give(b, w)
+	}
+	return err
 }

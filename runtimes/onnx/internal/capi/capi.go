@@ -102,13 +102,14 @@ func (l *Library) Providers() ([]string, error) {
 	return out, nil
 }
 
-// RegisterHead makes the fused head known to the sessions of options, an OrtSessionOptions. It is not for two
-// goroutines at once.
+var registering sync.Mutex
+
+// RegisterHead makes the fused head known to the sessions of options, an OrtSessionOptions.
 func (l *Library) RegisterHead(options unsafe.Pointer) error {
+	registering.Lock()
+	defer registering.Unlock()
 	return l.status(C.mdm_register(l.api, (*C.OrtSessionOptions)(options)))
 }
-
-var registering sync.Mutex
 
 // RegisterKernels makes the fused training kernels known to the sessions of options, an OrtSessionOptions.
 func (l *Library) RegisterKernels(options unsafe.Pointer) error {
