@@ -231,15 +231,17 @@ func (h *Host) drawSeed() error {
 	return nil
 }
 
-// Batch returns how many rows share a forward pass: what the user said, else as many as there are, up to 8 (a CPU is
-// busy with that many; a GPU takes 64).
+// A CPU is busy with so many rows of a forward pass, and so is a GPU.
+const rowsOnCPU, rowsOnGPU = 8, 64
+
+// Batch returns how many rows share a forward pass: what the user said, else as many as there are, up to what keeps the processor busy.
 func (h *Host) Batch(rows int) int {
 	if h.cfg.Batch > 0 {
 		return h.cfg.Batch
 	}
-	most := 8
+	most := rowsOnCPU
 	if h.denoiser.Capabilities().Provider != "cpu" {
-		most = 64
+		most = rowsOnGPU
 	}
 	return max(1, min(rows, most))
 }

@@ -89,6 +89,7 @@ type Denoiser struct {
 	decoded *graph.Model // likewise
 	plan    *forward.Plan
 	shared  *shared                     // owns the session
+	beside  bool                        // others run it, too
 	session *ort.DynamicAdvancedSession // nil before Configure
 	worker  *capi.Worker                // runs the session
 	run     *ort.RunOptions

@@ -40,7 +40,7 @@ func (d *Denoiser) Configure(ctx context.Context, spec sampling.Head) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if d.shared.users > 1 && spec.Remembers() {
+	if d.beside && spec.Remembers() {
 		return fmt.Errorf("model %s: this head keeps something of every row between passes, and several denoisers share the session; open the model alone", d.model.Name)
 	}
 	session, err := d.shared.open(d, plan.Inputs, plan.Outputs, appended)

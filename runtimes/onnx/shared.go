@@ -23,10 +23,10 @@ func (d *Denoiser) Fits(bytes int) bool { return !d.ports.External && len(d.file
 // Beside returns n denoisers of the model, d among them, whose passes run side by side in one session, so that weights are there once. All are
 // configured with the same head, one that keeps nothing between passes, and each is closed. To be called before Configure, on the CPU.
 func (d *Denoiser) Beside(n int) []*Denoiser {
+	d.beside = n > 1
 	all := []*Denoiser{d}
 	for len(all) < n {
-		twin := &Denoiser{model: d.model, engine: d.engine, ports: d.ports, caps: d.caps, file: d.file, decoded: d.decoded, shared: d.shared}
-		all = append(all, twin)
+		all = append(all, &Denoiser{model: d.model, engine: d.engine, ports: d.ports, caps: d.caps, file: d.file, decoded: d.decoded, shared: d.shared, beside: true})
 	}
 	d.shared.mu.Lock()
 	defer d.shared.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *shared) open(d *Denoiser, inputs, outputs []string, appended []byte) (*
 	defer s.mu.Unlock()
 	switch {
 	case s.session != nil && !bytes.Equal(appended, s.appended):
-		return nil, fmt.Errorf("model %s: denoisers that run side by side take the same head", d.model.Name)
+		return nil, fmt.Errorf("model %s: its session was made for another head; open the model again for this one", d.model.Name)
 	case s.session != nil:
 		return s.session, nil
 	}

@@ -108,7 +108,7 @@ func TestBesideRefuses(t *testing.T) {
 	if err := two[0].Configure(t.Context(), sampling.Head{Needs: sampling.Needs{Proposal: true}}); err != nil {
 		t.Error(err)
 	}
-	if err := two[1].Configure(t.Context(), sampling.Head{Needs: sampling.Needs{Proposal: true}, Suppress: []int32{1}}); err == nil || !strings.Contains(err.Error(), "take the same head") {
+	if err := two[1].Configure(t.Context(), sampling.Head{Needs: sampling.Needs{Proposal: true}, Suppress: []int32{1}}); err == nil || !strings.Contains(err.Error(), "made for another head") {
 		t.Errorf("another head: %v", err)
 	}
 	for _, d := range two {

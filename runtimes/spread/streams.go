@@ -3,36 +3,34 @@ package spread
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 
 	"github.com/mdmhost/mdmhost/framework/sampling"
 )
 
 // Streams is one model on the CPU in two ways. Whole runs a batch in one pass, whose operators share all threads and wait for each other. The
-// members run its rows side by side, on one thread each that waits for nobody: faster for small models, where operators are short, and
-// useless for fewer rows than threads. Which of them runs a batch depends on its rows alone, and tokens do not depend on it.
+// members run its rows side by side, on one thread each that waits for nobody: faster for small models, where operators are short, as long as each
+// has as many rows as the others. Which of them runs a batch depends on its rows alone, and tokens do not depend on it.
 type Streams struct {
 	whole  sampling.Denoiser
 	side   *Denoiser
-	least  int               // rows that go side by side; 0: none do
-	now    sampling.Denoiser // that handed the last batch out
+	n      int
+	head   sampling.Head
+	alone  bool // batches run whole
+	ready  bool // side is configured, which waits for the first batch that needs it
+	now    sampling.Denoiser
 	closed atomic.Bool
 }
 
 var _ sampling.Denoiser = (*Streams)(nil)
 
-// NewStreams takes the denoisers of one model, opened and not configured, and owns them.
-func NewStreams(whole sampling.Denoiser, side []sampling.Denoiser) (*Streams, error) {
-	var members []Member
-	for i, d := range side {
-		members = append(members, Member{Name: fmt.Sprintf("stream %d", i), Denoiser: d})
-	}
-	d, err := New(members, Options{})
+// NewStreams takes the denoisers of one model, opened and not configured, and owns them unless there is an error.
+func NewStreams(whole sampling.Denoiser, side []Member) (*Streams, error) {
+	d, err := New(side, Options{})
 	if err != nil {
 		return nil, err
 	}
-	return &Streams{whole: whole, side: d, least: len(members), now: whole}, nil
+	return &Streams{whole: whole, side: d, n: len(side), now: whole}, nil
 }
 
 // Capabilities implements [sampling.Denoiser].
@@ -46,35 +44,37 @@ func (s *Streams) Notes() []string {
 	return nil
 }
 
-// Configure implements [sampling.Denoiser]. What a head keeps between passes stays in one place, and logits go out from one: such a head runs
-// batches whole.
+// Configure implements [sampling.Denoiser]. What a head keeps between passes stays in one place, and what is as wide as the vocabulary is there once:
+// with such heads batches run whole.
 func (s *Streams) Configure(ctx context.Context, head sampling.Head) error {
-	if head.Remembers() || head.Needs.Logits {
-		s.least = 0
-		return errors.Join(s.side.Close(), s.whole.Configure(ctx, head))
-	}
-	done := make(chan error)
-	go func() { done <- s.side.Configure(ctx, head) }()
-	err := s.whole.Configure(ctx, head)
-	if aside := <-done; err == nil {
-		err = aside
-	}
-	return err
+	s.head, s.alone = head, head.Remembers() || head.Needs.Logits || head.Draw == sampling.DrawGumbel
+	return s.whole.Configure(ctx, head)
 }
 
 // Batch implements [sampling.Denoiser].
 func (s *Streams) Batch(b, l int) (*sampling.Batch, error) {
 	s.now = s.whole
-	if s.least > 0 && b >= s.least {
-		s.now = s.side
+	if s.alone || !s.evenly(b) {
+		return s.now.Batch(b, l)
 	}
+	if !s.ready {
+		if err := s.side.Configure(context.Background(), s.head); err != nil {
+			return nil, err
+		}
+		s.ready = true
+	}
+	s.now = s.side
 	return s.now.Batch(b, l)
 }
 
-// Run implements [sampling.Denoiser].
-func (s *Streams) Run(ctx context.Context) (*sampling.Statistics, error) {
-	return s.now.Run(ctx)
+// evenly tells whether no stream idles for more than a tenth of a pass of b rows.
+func (s *Streams) evenly(b int) bool {
+	most := (b + s.n - 1) / s.n
+	return b >= s.n && 10*most*s.n <= 11*b
 }
+
+// Run implements [sampling.Denoiser].
+func (s *Streams) Run(ctx context.Context) (*sampling.Statistics, error) { return s.now.Run(ctx) }
 
 // Close ends a run in progress and closes the model. It may be called more than once and from any goroutine.
 func (s *Streams) Close() error {

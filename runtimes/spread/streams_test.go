@@ -2,6 +2,7 @@ package spread_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,9 +13,13 @@ import (
 	"github.com/mdmhost/mdmhost/runtimes/spread"
 )
 
-func streams(t *testing.T, head sampling.Head, whole *fake, side ...sampling.Denoiser) *spread.Streams {
+func streams(t *testing.T, head sampling.Head, whole *fake, side ...*fake) *spread.Streams {
 	t.Helper()
-	s, err := spread.NewStreams(whole, side)
+	var members []spread.Member
+	for i, d := range side {
+		members = append(members, spread.Member{Name: fmt.Sprint("stream ", i), Denoiser: d})
+	}
+	s, err := spread.NewStreams(whole, members)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,15 +38,17 @@ func streams(t *testing.T, head sampling.Head, whole *fake, side ...sampling.Den
 // The statistics are the same.
 func TestStreamsDeal(t *testing.T) {
 	sizes := []int{1, 2, 3, 4, 5, 6, 3, 1}
+	gumbel := sampling.Head{Needs: sampling.Needs{Proposal: true}, Draw: sampling.DrawGumbel}
 	for _, c := range []struct {
 		name        string
 		head        sampling.Head
 		whole, side []int // rows of the passes
 	}{
-		{"plain", sampling.Head{Needs: sampling.Needs{Proposal: true, P1: true}}, []int{1, 2, 1}, []int{1, 2, 2, 2, 1}},
+		{"plain", sampling.Head{Needs: sampling.Needs{Proposal: true, P1: true}}, []int{1, 2, 4, 5, 1}, []int{1, 2, 1}},
 		{"memory", sampling.Head{Needs: sampling.Needs{P1: true, KLPrev: true}}, sizes, nil},
 		{"credit", sampling.Head{Edits: sampling.Edits{Credit: sampling.Credit{Alpha: 1, Gamma: 1, Beta: 1}}}, sizes, nil},
 		{"logits", sampling.Head{Needs: sampling.Needs{Logits: true}}, sizes, nil},
+		{"gumbel", gumbel, sizes, nil},
 	} {
 		whole, side, alone := &fake{v: 5}, []*fake{{v: 5}, {v: 5}, {v: 5}}, &fake{v: 5}
 		s := streams(t, c.head, whole, side[0], side[1], side[2])
@@ -94,7 +101,7 @@ func TestStreamsFail(t *testing.T) {
 	if _, err := s.Run(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := spread.NewStreams(&fake{v: 3}, []sampling.Denoiser{&fake{v: 3}, &fake{v: 4}}); err == nil {
+	if _, err := spread.NewStreams(&fake{v: 3}, []spread.Member{{Name: "a", Denoiser: &fake{v: 3}}, {Name: "b", Denoiser: &fake{v: 4}}}); err == nil {
 		t.Error("streams of two models were taken")
 	}
 }

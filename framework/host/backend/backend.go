@@ -27,6 +27,8 @@ type Options struct {
 	Graph []byte
 	// LogitsMemory gives the memory in which logits cross to plugins, of at least so many bytes; nil lets the runtime take its own.
 	LogitsMemory func(bytes int) ([]float32, error)
+	// Rows is the most rows of a batch; 0 is one.
+	Rows int
 }
 
 // Open opens the model in the runtime that r names. The error says what is missing and what to do.

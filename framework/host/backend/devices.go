@@ -10,7 +10,6 @@ import (
 
 	"github.com/mdmhost/mdmhost/framework/host/config"
 	"github.com/mdmhost/mdmhost/framework/model"
-	"github.com/mdmhost/mdmhost/framework/sampling"
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
 	"github.com/mdmhost/mdmhost/runtimes/spread"
 )
@@ -28,7 +27,7 @@ func openONNX(ctx context.Context, r config.Runtime, m *model.Model, o Options) 
 		if err != nil {
 			return nil, err
 		}
-		return openStreams(ctx, r.Streams, d, source, options)
+		return openStreams(ctx, r.Streams, o.Rows, d, source, options)
 	}
 	if r.Provider == "cpu" {
 		return nil, fmt.Errorf("runtime.device: names %d devices, and the provider is cpu, which has none; use runtime.provider cuda, or one number", len(r.Device))
@@ -55,8 +54,8 @@ func openONNX(ctx context.Context, r config.Runtime, m *model.Model, o Options) 
 // small bounds the bytes of a model that is held twice without being asked for.
 const small = 64 << 20
 
-// openStreams opens the model d a second time, for passes side by side, where that is wanted: one a thread.
-func openStreams(ctx context.Context, wanted string, d *onnx.Denoiser, source onnx.Model, options onnx.Options) (Denoiser, error) {
+// openStreams opens the model d a second time, for passes side by side, one a thread, where that is wanted and batches have as many rows.
+func openStreams(ctx context.Context, wanted string, rows int, d *onnx.Denoiser, source onnx.Model, options onnx.Options) (Denoiser, error) {
 	caps, why := d.Capabilities(), ""
 	switch {
 	case caps.Provider != "cpu":
@@ -64,23 +63,28 @@ func openStreams(ctx context.Context, wanted string, d *onnx.Denoiser, source on
 	case caps.FixedRows > 0:
 		why = fmt.Sprintf("the model was exported for %d rows, which every pass takes; export it anew with any number of rows", caps.FixedRows)
 	}
-	n := Threads(options.Threads)
+	n := cmp.Or(options.Threads, runtime.GOMAXPROCS(0)) // which a container's share of the processors bounds
 	switch {
 	case wanted == "on" && why != "":
 		return nil, errors.Join(fmt.Errorf("runtime.streams: on, and %s; or set it to auto", why), d.Close())
-	case wanted == "off", why != "", n == 1, wanted == "auto" && !d.Fits(small):
+	case wanted == "off", why != "", n == 1, rows < n, wanted == "auto" && !d.Fits(small):
 		return d, nil
 	}
 	options.Threads, options.LogitsMemory = 1, nil
+	options.Provider, options.ProviderOptions, options.CUDAGraph = "cpu", nil, false // of auto, which has found no GPU
 	other, err := onnx.Open(ctx, source, options)
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	var side []sampling.Denoiser
-	for _, one := range other.Beside(n) {
-		side = append(side, one)
+	var side []spread.Member
+	for i, one := range other.Beside(n) {
+		side = append(side, spread.Member{Name: fmt.Sprintf("stream %d", i), Denoiser: one})
 	}
-	return spread.NewStreams(d, side)
+	s, err := spread.NewStreams(d, side)
+	if err != nil {
+		return nil, closeAll(append(side, spread.Member{Denoiser: d}), err)
+	}
+	return s, nil
 }
 
 // Threads is how many threads a session on the CPU has for the setting n.

@@ -51,10 +51,10 @@ func TestStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const rows, length = 5, 7
-	open := func(wanted string, threads int) backend.Denoiser {
+	const rows, length = 4, 7
+	open := func(wanted string, threads, most int) backend.Denoiser {
 		r := config.Runtime{Kind: config.KindONNX, Provider: "cpu", Device: []int{0}, Streams: wanted, Threads: threads, Head: "auto", Optimize: "all", Arena: true, Precision: "model"}
-		d, err := backend.Open(t.Context(), r, m, backend.Options{})
+		d, err := backend.Open(t.Context(), r, m, backend.Options{Rows: most})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestStreams(t *testing.T) {
 		return d
 	}
 	statistics := func(wanted string, threads int) *sampling.Statistics {
-		d := open(wanted, threads)
+		d := open(wanted, threads, rows)
 		if err := d.Configure(t.Context(), sampling.Head{Needs: sampling.Needs{Proposal: true, P1: true}}); err != nil {
 			t.Fatal(err)
 		}
@@ -86,18 +86,18 @@ func TestStreams(t *testing.T) {
 	if len(want.P1) != rows*length || len(want.Proposal) != rows*length {
 		t.Fatalf("%d and %d statistics", len(want.P1), len(want.Proposal))
 	}
-	for _, threads := range []int{2, 4, 8} { // rows / threads: several, one, none
+	for _, threads := range []int{2, 3, 4, 8} { // rows / threads: several, unevenly, one, none
 		if diff := cmp.Diff(want, statistics("on", threads), cmpopts.EquateApprox(0, 1e-6)); diff != "" {
 			t.Errorf("%d threads: %s", threads, diff)
 		}
 	}
 	for _, c := range []struct {
-		wanted  string
-		threads int
-		streams bool
-	}{{"auto", 2, true}, {"on", 2, true}, {"off", 2, false}, {"auto", 1, false}, {"on", 1, false}} {
-		if _, is := open(c.wanted, c.threads).(*spread.Streams); is != c.streams {
-			t.Errorf("%s, %d threads: streams %v", c.wanted, c.threads, is)
+		wanted        string
+		threads, most int
+		streams       bool
+	}{{"auto", 2, 8, true}, {"on", 2, 2, true}, {"off", 2, 8, false}, {"auto", 1, 8, false}, {"on", 1, 8, false}, {"auto", 9, 8, false}, {"auto", 2, 1, false}, {"auto", 2, 0, false}} {
+		if _, is := open(c.wanted, c.threads, c.most).(*spread.Streams); is != c.streams {
+			t.Errorf("%s, %d threads, %d rows: streams %v", c.wanted, c.threads, c.most, is)
 		}
 	}
 }

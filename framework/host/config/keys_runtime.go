@@ -46,7 +46,7 @@ var runtimeKeys = []Key{
 	{Name: "runtime.kind", Kind: String, Default: KindONNX, Enum: runtimeKinds, Help: "what runs the denoiser"},
 	{Name: "runtime.provider", Kind: String, Default: "cpu", Enum: everyProvider(), Help: "execution provider (of onnx: cpu, cuda, tensorrt and so on, or plugin, the one of runtime.provider_library), or device (of openvino: cpu, gpu, npu, auto); auto takes a GPU where it can be had and says so where not"},
 	{Name: "runtime.threads", Kind: Int, Default: 0, Min: at(0), Max: at(1024), Help: "threads within one operator (0: one per core)"},
-	{Name: "runtime.streams", Kind: String, Default: "auto", Enum: []string{"auto", "on", "off"}, Help: "run the rows of a batch side by side on the CPU, a pass for each thread, where there are as many rows: on holds the weights twice, auto does so for models up to 64 MiB"},
+	{Name: "runtime.streams", Kind: String, Default: "auto", Enum: []string{"auto", "on", "off"}, Help: "run the rows of a batch side by side on the CPU, a pass for each thread, where they come out even: that holds the weights twice, which auto does for models up to 64 MiB"},
 	{Name: "runtime.device", Kind: Ints, Default: []any{0}, Min: at(0), Help: "number of the GPU, or a list of several, such as [0, 1]: the rows of a batch are spread over them"},
 	{Name: "runtime.library", Kind: String, Default: "", Help: "library of ONNX Runtime or OpenVINO to load (empty: the installed one)"},
 	{Name: "runtime.library_dirs", Kind: Texts, Default: []any{}, Help: "folders with the nvidia libraries for cuda"},
