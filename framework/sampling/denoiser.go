@@ -121,7 +121,7 @@ type Denoiser interface {
 	Capabilities() Capabilities
 	// Configure builds the statistics head. It is called once, before the first Batch.
 	Configure(ctx context.Context, head Head) error
-	// Batch returns the buffers of a [B, L] pass, ready to be filled; equal sizes return the same memory.
+	// Batch returns the buffers of a [B, L] pass, all of which is to be filled. Memory of sizes that were asked for before is used again.
 	Batch(b, l int) (*Batch, error)
 	// Run runs the batch that was handed out last. Cancelling ctx ends it within about 0.1 s with ctx's error.
 	Run(ctx context.Context) (*Statistics, error)

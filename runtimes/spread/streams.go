@@ -10,17 +10,21 @@ import (
 
 // Streams is one model on the CPU in two ways. Whole runs a batch in one pass, whose operators share all threads and wait for each other. The
 // members run its rows side by side, on one thread each that waits for nobody: faster for small models, where operators are short, as long as each
-// has as many rows as the others. Which of them runs a batch depends on its rows alone, and tokens do not depend on it.
+// has as many rows as the others. Tokens do not depend on which of them runs a batch.
 type Streams struct {
 	whole  sampling.Denoiser
 	side   *Denoiser
 	n      int
 	head   sampling.Head
 	alone  bool // batches run whole
-	ready  bool // side is configured, which waits for the first batch that needs it
+	even   int  // batches that came out even; side is configured once they are more than patience
 	now    sampling.Denoiser
 	closed atomic.Bool
 }
+
+// patience is how many batches run whole that could have gone side by side. Opening the streams takes about as long as they gain in so many: short
+// runs do without, long ones lose little.
+const patience = 32
 
 var _ sampling.Denoiser = (*Streams)(nil)
 
@@ -57,11 +61,13 @@ func (s *Streams) Batch(b, l int) (*sampling.Batch, error) {
 	if s.alone || !s.evenly(b) {
 		return s.now.Batch(b, l)
 	}
-	if !s.ready {
+	if s.even++; s.even <= patience {
+		return s.now.Batch(b, l)
+	}
+	if s.even == patience+1 {
 		if err := s.side.Configure(context.Background(), s.head); err != nil {
 			return nil, err
 		}
-		s.ready = true
 	}
 	s.now = s.side
 	return s.now.Batch(b, l)

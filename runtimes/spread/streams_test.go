@@ -55,6 +55,11 @@ func TestStreamsDeal(t *testing.T) {
 		if err := alone.Configure(t.Context(), c.head); err != nil {
 			t.Fatal(err)
 		}
+		for range 32 { // streams wait for so many batches
+			if _, err := s.Batch(3, 4); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for _, b := range sizes {
 			var got [2]*sampling.Statistics
 			for i, d := range []sampling.Denoiser{s, alone} {
@@ -89,6 +94,14 @@ func TestStreamsDeal(t *testing.T) {
 func TestStreamsFail(t *testing.T) {
 	bad := errors.New("out of memory")
 	s := streams(t, sampling.Head{Needs: sampling.Needs{Proposal: true}}, &fake{v: 3}, &fake{v: 3}, &fake{v: 3, fails: bad})
+	for range 32 { // which run whole
+		if _, err := s.Batch(2, 2); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, err := s.Batch(2, 2); err != nil {
 		t.Fatal(err)
 	}

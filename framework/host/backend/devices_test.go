@@ -66,9 +66,12 @@ func TestStreams(t *testing.T) {
 		if err := d.Configure(t.Context(), sampling.Head{Needs: sampling.Needs{Proposal: true, P1: true}}); err != nil {
 			t.Fatal(err)
 		}
-		b, err := d.Batch(rows, length)
-		if err != nil {
-			t.Fatal(err)
+		var b *sampling.Batch
+		for range 40 { // streams wait for some batches
+			var err error
+			if b, err = d.Batch(rows, length); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for i := range b.Tokens {
 			b.Tokens[i], b.Attention[i], b.Active[i] = int64(i%m.V), 1, 1
