@@ -11,6 +11,16 @@ import (
 	"github.com/mdmhost/mdmhost/runtimes/onnx"
 )
 
+// opened is a model on one thread.
+func opened(t *testing.T, m *mdm.Model) *onnx.Denoiser {
+	t.Helper()
+	d, err := onnx.Open(t.Context(), onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V}, onnx.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // Denoisers side by side, in one session, give what each gives alone, however their passes meet and whoever leaves first.
 func TestBeside(t *testing.T) {
 	m, err := mdm.Open("sudoku")
@@ -18,13 +28,6 @@ func TestBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	head := sampling.Head{Suppress: m.SuppressWith(nil), Needs: sampling.Needs{Proposal: true, P1: true, Entropy: sampling.OnModel}}
-	open := func() *onnx.Denoiser {
-		d, err := onnx.Open(t.Context(), onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V}, onnx.Options{Threads: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
-	}
 	const side, passes, l = 4, 6, 81
 	// run opens one more cell of two rows a pass, with other tokens for each denoiser.
 	run := func(d *onnx.Denoiser, at int) (seen []float32) {
@@ -54,7 +57,7 @@ func TestBeside(t *testing.T) {
 	}
 	var alone [side][]float32
 	for at := range side {
-		d := open()
+		d := opened(t, m)
 		if err := d.Configure(t.Context(), head); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +70,7 @@ func TestBeside(t *testing.T) {
 		t.Fatal("the rows do not differ: this test would see nothing")
 	}
 
-	all := open().Beside(side)
+	all := opened(t, m).Beside(side)
 	for _, d := range all {
 		if err := d.Configure(t.Context(), head); err != nil {
 			t.Fatal(err)
@@ -97,11 +100,7 @@ func TestBesideRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := onnx.Open(t.Context(), onnx.Model{Name: m.Name, Data: m.ONNX, Dir: m.ONNXDir(), MaskID: m.MaskID, PadID: m.PadID, V: m.V}, onnx.Options{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	two := d.Beside(2)
+	two := opened(t, m).Beside(2)
 	if err := two[0].Configure(t.Context(), sampling.Head{Needs: sampling.Needs{Proposal: true, KLPrev: true}}); err == nil || !strings.Contains(err.Error(), "keeps something of every row") {
 		t.Errorf("a memory: %v", err)
 	}

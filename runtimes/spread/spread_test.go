@@ -105,15 +105,18 @@ func (f *fake) Close() error {
 }
 
 func over(t require, o spread.Options, members ...*fake) *spread.Denoiser {
-	var named []spread.Member
-	for i, m := range members {
-		named = append(named, spread.Member{Name: fmt.Sprintf("device %d", i), Denoiser: m})
-	}
-	d, err := spread.New(named, o)
+	d, err := spread.New(named("device", members), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
+}
+
+func named(name string, members []*fake) (all []spread.Member) {
+	for i, m := range members {
+		all = append(all, spread.Member{Name: fmt.Sprint(name, " ", i), Denoiser: m})
+	}
+	return all
 }
 
 type require interface{ Fatal(args ...any) }

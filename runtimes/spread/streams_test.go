@@ -2,7 +2,6 @@ package spread_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,11 +14,7 @@ import (
 
 func streams(t *testing.T, head sampling.Head, whole *fake, side ...*fake) *spread.Streams {
 	t.Helper()
-	var members []spread.Member
-	for i, d := range side {
-		members = append(members, spread.Member{Name: fmt.Sprint("stream ", i), Denoiser: d})
-	}
-	s, err := spread.NewStreams(whole, members)
+	s, err := spread.NewStreams(whole, named("stream", side))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +109,7 @@ func TestStreamsFail(t *testing.T) {
 	if _, err := s.Run(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := spread.NewStreams(&fake{v: 3}, []spread.Member{{Name: "a", Denoiser: &fake{v: 3}}, {Name: "b", Denoiser: &fake{v: 4}}}); err == nil {
+	if _, err := spread.NewStreams(&fake{v: 3}, named("stream", []*fake{{v: 3}, {v: 4}})); err == nil {
 		t.Error("streams of two models were taken")
 	}
 }
