@@ -26,6 +26,10 @@ type Streams struct {
 // runs do without, long ones lose little.
 const patience = 32
 
+// wide is the most positions [B, L] of a batch that goes side by side. With more, operators are long, and threads that share one use their caches
+// better: measured with d 256, 8 x 128 took 0.95 of the time, 8 x 256 1.05.
+const wide = 1024
+
 var _ sampling.Denoiser = (*Streams)(nil)
 
 // NewStreams takes the denoisers of one model, opened and not configured, and owns them unless there is an error.
@@ -58,7 +62,7 @@ func (s *Streams) Configure(ctx context.Context, head sampling.Head) error {
 // Batch implements [sampling.Denoiser].
 func (s *Streams) Batch(b, l int) (*sampling.Batch, error) {
 	s.now = s.whole
-	if s.alone || !s.evenly(b) {
+	if s.alone || !s.evenly(b) || b*l > wide {
 		return s.now.Batch(b, l)
 	}
 	if s.even++; s.even <= patience {

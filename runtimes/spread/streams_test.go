@@ -103,11 +103,13 @@ func TestStreamsFail(t *testing.T) {
 	if _, err := s.Run(t.Context()); !errors.Is(err, bad) || !strings.HasPrefix(err.Error(), "stream 1: ") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.Batch(1, 2); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Run(t.Context()); err != nil {
-		t.Error(err)
+	for _, size := range [][2]int{{1, 2}, {2, 513}} { // too few rows, too many positions
+		if _, err := s.Batch(size[0], size[1]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 	if _, err := spread.NewStreams(&fake{v: 3}, named("stream", []*fake{{v: 3}, {v: 4}})); err == nil {
 		t.Error("streams of two models were taken")
