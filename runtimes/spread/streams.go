@@ -62,18 +62,17 @@ func (s *Streams) Configure(ctx context.Context, head sampling.Head) error {
 // Batch implements [sampling.Denoiser].
 func (s *Streams) Batch(b, l int) (*sampling.Batch, error) {
 	s.now = s.whole
-	if s.alone || !s.evenly(b) || b*l > wide {
-		return s.now.Batch(b, l)
-	}
-	if s.even++; s.even <= patience {
-		return s.now.Batch(b, l)
-	}
-	if s.even == patience+1 {
-		if err := s.side.Configure(context.Background(), s.head); err != nil {
-			return nil, err
+	if !s.alone && s.evenly(b) && b*l <= wide {
+		s.even++
+		if s.even == patience+1 {
+			if err := s.side.Configure(context.Background(), s.head); err != nil {
+				return nil, err
+			}
+		}
+		if s.even > patience {
+			s.now = s.side
 		}
 	}
-	s.now = s.side
 	return s.now.Batch(b, l)
 }
 
